@@ -1,0 +1,55 @@
+// Local features behind one small interface. A new kind is a source file, a line in
+// make_local_features and a test.
+#pragma once
+
+#include <Eigen/Core>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "skyfix/image/image.h"
+
+namespace skyfix {
+
+struct Keypoint {
+  float x = 0;  // COLMAP pixels: the centre of the top-left pixel is (0.5, 0.5)
+  float y = 0;
+  float scale = 1;       // px
+  float angle_rad = 0;   // image plane, x towards y
+  float response = 0;    // larger is stronger
+};
+
+// Keypoints with one unit-length descriptor row each (dot product = similarity). Sorted by falling
+// response, ties by y then x, so that equal input gives equal bytes.
+struct FeatureSet {
+  int dimension = 0;
+  std::vector<Keypoint> keypoints;
+  std::vector<float> descriptors;  // [keypoints.size(), dimension]
+
+  const float* descriptor(std::size_t i) const { return descriptors.data() + i * dimension; }
+};
+
+struct FeatureOptions {
+  int max_features = 8000;           // the strongest are kept; 0 = all
+  double contrast_threshold = 0.02;  // SIFT: lower gives more and weaker features
+};
+
+class LocalFeatures {
+ public:
+  virtual ~LocalFeatures() = default;
+  virtual std::string_view kind() const = 0;  // "sift"
+  virtual int dimension() const = 0;
+  // Identity of method and options, part of cache keys.
+  virtual std::string signature() const = 0;
+  // `image` is grey. An image without features gives an empty set. Thread-safe.
+  virtual FeatureSet extract(const Image& image) const = 0;
+};
+
+// "sift" (RootSIFT over OpenCV's SIFT). Throws Error(bad_option) naming the nearest kind.
+std::unique_ptr<LocalFeatures> make_local_features(std::string_view kind,
+                                                   const FeatureOptions& options = {});
+std::vector<std::string> local_feature_kinds();
+
+}  // namespace skyfix

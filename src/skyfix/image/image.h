@@ -1,0 +1,70 @@
+// Pixels in memory, decoding, encoding and resizing. Pixels are as stored in the file: the EXIF
+// orientation tag is never applied (COLMAP's rule).
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace skyfix {
+
+// 8-bit picture, row-major, interleaved. channels: 1 (grey) or 3 (RGB).
+struct Image {
+  int width = 0;
+  int height = 0;
+  int channels = 1;
+  std::vector<std::uint8_t> pixels;
+
+  std::uint8_t* row(int y) { return pixels.data() + std::size_t(y) * width * channels; }
+  const std::uint8_t* row(int y) const { return pixels.data() + std::size_t(y) * width * channels; }
+};
+
+struct ImageInfo {
+  int width = 0;
+  int height = 0;
+  std::string format;  // "jpeg", "png", "tiff"
+};
+
+struct DecodeOptions {
+  bool grey = true;             // else RGB
+  double max_megapixels = 400;  // more is refused before any allocation
+  // The long side wanted, 0 = full size. A JPEG is decoded at the nearest larger n/8 scale and then
+  // resized, others are resized after decoding; the result's long side is exactly this where the
+  // file is larger, and the file's own size where it is smaller.
+  int long_side = 0;
+};
+
+// Format and size from the header alone. Throws Error(unreadable_file | not_an_image |
+// corrupt_image).
+ImageInfo probe_image(const std::filesystem::path& file);
+
+// JPEG (grey, YCbCr, CMYK), PNG (8 and 16 bit, palette, alpha dropped), TIFF. 16-bit samples are
+// reduced to 8. Throws Error(unreadable_file | not_an_image | corrupt_image | unsupported_image |
+// image_too_large). A cut-off JPEG is corrupt_image even where a part could be shown.
+Image decode_image(const std::filesystem::path& file, const DecodeOptions& options = {});
+
+// Baseline JPEG, 4:2:0, quality 1..100, with optional raw APP1 segments ("Exif\0\0..." and the XMP
+// packet with its name space head), as made by make_exif_segment and make_xmp_segment.
+// Throws Error(unwritable_output).
+void write_jpeg(const std::filesystem::path& file, const Image& image, int quality,
+                const std::vector<std::string>& app1_segments = {});
+
+// 8-bit PNG. Throws Error(unwritable_output).
+void write_png(const std::filesystem::path& file, const Image& image);
+
+// Area average when shrinking, bicubic when growing.
+Image resize(const Image& image, int width, int height);
+// Turned by `quarters` x 90 degrees clockwise, without loss.
+Image turn(const Image& image, int quarters);
+// Gaussian blur; sigma in pixels.
+Image blur(const Image& image, double sigma_px);
+// (Rec. 601 luma.)
+Image to_grey(const Image& image);
+
+// Whether the name ends like an image we read (.jpg .jpeg .png .tif .tiff, any case) and is not
+// hidden ("." or "._" side files).
+bool looks_like_image_name(const std::filesystem::path& file);
+
+}  // namespace skyfix
