@@ -2,8 +2,10 @@
 // orientation tag is never applied (COLMAP's rule).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,6 +47,12 @@ ImageInfo probe_image(const std::filesystem::path& file);
 // image_too_large). A cut-off JPEG is corrupt_image even where a part could be shown.
 Image decode_image(const std::filesystem::path& file, const DecodeOptions& options = {});
 
+// The same from a file's bytes; `file` is only named in errors.
+ImageInfo probe_image_bytes(std::span<const std::byte> bytes,
+                            const std::filesystem::path& file = {});
+Image decode_image_bytes(std::span<const std::byte> bytes, const DecodeOptions& options = {},
+                         const std::filesystem::path& file = {});
+
 // Baseline JPEG, 4:2:0, quality 1..100, with optional raw APP1 segments ("Exif\0\0..." and the XMP
 // packet with its name space head), as made by make_exif_segment and make_xmp_segment.
 // Throws Error(unwritable_output).
@@ -53,6 +61,12 @@ void write_jpeg(const std::filesystem::path& file, const Image& image, int quali
 
 // 8-bit PNG. Throws Error(unwritable_output).
 void write_png(const std::filesystem::path& file, const Image& image);
+
+// The bytes that write_jpeg and write_png put into the file. Throw Error(unwritable_output) for
+// what the format cannot hold (sides over 65500 px, an APP1 segment over 65533 bytes).
+std::string encode_jpeg(const Image& image, int quality,
+                        const std::vector<std::string>& app1_segments = {});
+std::string encode_png(const Image& image);
 
 // Area average when shrinking, bicubic when growing.
 Image resize(const Image& image, int width, int height);
