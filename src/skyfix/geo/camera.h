@@ -35,7 +35,8 @@ struct Camera {
   int height = 0;  // pixels
   std::vector<double> params;
 
-  // Throws Error(bad_camera): sizes not positive, wrong number of parameters, not finite, focal <= 0.
+  // Throws Error(bad_camera): sizes or focal lengths not positive, wrong number of parameters, not
+  // finite.
   void validate() const;
 
   double focal_x() const { return params[0]; }
@@ -45,7 +46,8 @@ struct Camera {
   // Pixel of a point in the camera frame; nullopt at or behind the camera's plane (z <= 0), beyond
   // the distortion polynomial's monotone range, or where not finite.
   std::optional<Eigen::Vector2d> project(const Eigen::Vector3d& point) const;
-  // As project, with d(pixel)/d(point) (2x3) and, if asked for, d(pixel)/d(params) (2 x n).
+  // As project, with d(pixel)/d(point) (2x3) and d(pixel)/d(params) (2 x n), each where not null.
+  // Only by_params may allocate.
   std::optional<Eigen::Vector2d> project(const Eigen::Vector3d& point,
                                          Eigen::Matrix<double, 2, 3>* by_point,
                                          Eigen::Matrix<double, 2, Eigen::Dynamic>* by_params) const;
@@ -53,7 +55,8 @@ struct Camera {
   // distortion cannot be undone.
   std::optional<Eigen::Vector3d> unproject(const Eigen::Vector2d& pixel) const;
 
-  // The same camera for a picture scaled to a new size (aspect should agree).
+  // The same camera for a picture scaled to a new size. The aspect should agree: a model with one
+  // focal length takes the mean of the two scales.
   Camera scaled(int new_width, int new_height) const;
   // The camera of the picture turned by `quarters` x 90 degrees clockwise (as displayed); negative
   // = counter-clockwise. Exact for models with one focal length or two (swapped), radial terms
@@ -68,7 +71,8 @@ struct Camera {
 Eigen::Matrix3d quarter_turn_rotation(int quarters);
 // The pixel of the original picture (width x height, before turning) that lies at `pixel` of the
 // turned one, and back.
-Eigen::Vector2d pixel_before_turn(const Eigen::Vector2d& pixel, int quarters, int width, int height);
+Eigen::Vector2d pixel_before_turn(const Eigen::Vector2d& pixel, int quarters, int width,
+                                  int height);
 Eigen::Vector2d pixel_after_turn(const Eigen::Vector2d& pixel, int quarters, int width, int height);
 
 }  // namespace skyfix

@@ -24,9 +24,10 @@ std::string_view altitude_datum_name(AltitudeDatum datum);
 // Throws Error(bad_option).
 AltitudeDatum altitude_datum_from_name(std::string_view name);
 
-// Local tangent plane, metres, x east, y north, z up. Throws Error(bad_option) for an invalid origin.
+// Local tangent plane, metres, x east, y north, z up. Positions that are not valid() give NaN.
 class EnuFrame {
  public:
+  // Throws Error(bad_option) for an origin that is not valid().
   explicit EnuFrame(const Wgs84& origin);
   const Wgs84& origin() const { return origin_; }
   Eigen::Vector3d enu_from_wgs84(const Wgs84& position) const;
@@ -51,7 +52,8 @@ struct GimbalAngles {
 // Rotation from world ENU to the camera (x right, y down, z forward). Level and facing north is
 // (w, x, y, z) = (0.7071, 0.7071, 0, 0); nadir with image-up north is (0, 1, 0, 0).
 Eigen::Quaterniond cam_from_enu(const GimbalAngles& gimbal);
-// The inverse; at nadir roll is 0 and yaw takes the whole turn.
+// The inverse, yaw and roll within [-180, 180], pitch within [-90, 90]; within 1e-7 rad of nadir
+// (or zenith) roll is 0 and yaw takes the whole turn.
 GimbalAngles gimbal_from_cam_from_enu(const Eigen::Quaterniond& cam_from_enu);
 
 }  // namespace skyfix

@@ -18,9 +18,11 @@ inline void PrintTo(const Rigid3& pose, std::ostream* out) {
 // Centres within `metres`, rotations within `degrees`.
 MATCHER_P3(PoseNear, expected, metres, degrees,
            "a pose within " + ::testing::PrintToString(metres) + " m and " +
-               ::testing::PrintToString(degrees) + " deg of " + ::testing::PrintToString(expected)) {
+               ::testing::PrintToString(degrees) + " deg of " +
+               ::testing::PrintToString(expected)) {
   const double distance = (arg.centre() - expected.centre()).norm();
-  const double angle = rotation_angle(arg.rotation, expected.rotation) * 180 / 3.14159265358979323846;
+  const double angle =
+      rotation_angle(arg.rotation, expected.rotation) * 180 / 3.14159265358979323846;
   *result_listener << "off by " << distance << " m and " << angle << " deg";
   return distance <= metres && angle <= degrees;
 }
