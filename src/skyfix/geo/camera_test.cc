@@ -27,7 +27,7 @@ std::vector<Camera> lenses() {
       {CameraModel::simple_radial, 1001, 667, {700, 495.2, 340.1, 0.08}},
       {CameraModel::radial, 4000, 3000, {2900, 1990, 1512, -0.11, 0.045}},
       {CameraModel::opencv, 4001, 3001, {2900, 2911, 1990, 1512, -0.11, 0.045, 1.2e-3, -8e-4}},
-      {CameraModel::opencv_fisheye, 1281, 801, {420, 423, 633, 395, -0.03, 0.012, -0.004, 5e-4}},
+      {CameraModel::opencv_fisheye, 1281, 801, {620, 623, 633, 395, -0.03, 0.012, -0.004, 5e-4}},
       {CameraModel::full_opencv,
        4001,
        3001,

@@ -24,7 +24,8 @@ std::string_view altitude_datum_name(AltitudeDatum datum);
 // Throws Error(bad_option).
 AltitudeDatum altitude_datum_from_name(std::string_view name);
 
-// Local tangent plane, metres, x east, y north, z up. Positions that are not valid() give NaN.
+// Local tangent plane, metres, x east, y north, z up. A position that is not finite or lies
+// beyond a pole gives NaN; longitudes may go round.
 class EnuFrame {
  public:
   // Throws Error(bad_option) for an origin that is not valid().
