@@ -32,6 +32,8 @@ struct ColmapImage {
   std::string name;  // relative path with '/', UTF-8, blanks allowed
   Rigid3 cam_from_world;
   std::vector<ColmapObservation> observations;
+  // Length of the file's quaternion before it was made unit; far from 1 = damaged or foreign data.
+  double quaternion_norm_read = 1;
 };
 
 struct TrackElement {
@@ -101,8 +103,11 @@ ColmapModel read_colmap(const std::filesystem::path& folder);
 // looked for.
 std::filesystem::path find_colmap_model(const std::filesystem::path& path);
 
-// Writes cameras, images, points3D (and rigs, frames when the model has them). Throws
-// Error(unwritable_output).
-void write_colmap(const ColmapModel& model, const std::filesystem::path& folder, ColmapFormat format);
+// Writes cameras, images, points3D (and rigs, frames when the model has them; else those of an
+// older model in the folder are removed). Reading back gives equal values, bit by bit. Throws
+// Error(unwritable_output): also for text beside a binary model, which readers would prefer, and
+// for names that the format cannot hold (line breaks, blanks at an end in text).
+void write_colmap(const ColmapModel& model, const std::filesystem::path& folder,
+                  ColmapFormat format);
 
 }  // namespace skyfix

@@ -1,12 +1,13 @@
 // The map folder: versioned, checked on opening, memory-mapped. Opening takes milliseconds and
 // copies no descriptors, whatever the size.
 //
-//   map.json                     version, source, counts, georegistration, cameras, tables (size, sha256)
-//   images/{id,camera,pose,name_offset,name}.npy      N images; pose rows are q_wxyz, t (cam_from_map)
-//   points/{id,xyz,rgb,error,track_length}.npy        M points
-//   observations/{offset,point,pixel}.npy             CSR by image: offset [N+1], point index, pixel [K,2]
-//   features/KIND/{offset,point,observation,pixel,descriptor}.npy   CSR by image, tied to observations
-//   places/KIND/{vocabulary,descriptor}.npy           global descriptors, one row per image
+//   map.json                     version, source, counts, georegistration, cameras, tables (size,
+//   sha256) images/{id,camera,pose,name_offset,name}.npy      N images; pose rows are q_wxyz, t
+//   (cam_from_map) points/{id,xyz,rgb,error,track_length}.npy        M points
+//   observations/{offset,point,pixel}.npy             CSR by image: offset [N+1], point index,
+//   pixel [K,2] features/KIND/{offset,point,observation,pixel,descriptor}.npy   CSR by image, tied
+//   to observations places/KIND/{vocabulary,descriptor}.npy           global descriptors, one row
+//   per image
 #pragma once
 
 #include <cstdint>
@@ -87,7 +88,7 @@ class Map {
   Eigen::Vector3d point(std::size_t point_index) const;
   std::span<const std::uint64_t> point_ids() const;
   std::span<const std::uint32_t> point_track_length() const;
-  std::span<const float> point_error_px() const;  // [M], -1 = unknown
+  std::span<const float> point_error_px() const;    // [M], -1 = unknown
   std::span<const std::uint8_t> point_rgb() const;  // [M,3]
 
   // Observations of image i: rows offset[i]..offset[i+1].

@@ -29,8 +29,8 @@ struct PhotoSize {
   int width = 0;
   int height = 0;
 };
-std::vector<Finding> check_photos(
-    const ColmapModel& model,
-    const std::vector<std::optional<PhotoSize>>& photo_sizes /* per model image; empty = missing */);
+std::vector<Finding> check_photos(const ColmapModel& model,
+                                  const std::vector<std::optional<PhotoSize>>&
+                                      photo_sizes /* per model image; empty = missing */);
 
 }  // namespace skyfix
