@@ -15,6 +15,7 @@ namespace {
 // A ray is taken when its point is distorted back to within this of where it was asked for, in
 // focal lengths: rounding leaves some 1e-15, a search that got stuck leaves far more.
 constexpr double kAgreement = 1e-13;
+constexpr double kRounding = 1e-15;
 constexpr int kSteps = 60;
 constexpr int kHalvings = 30;
 
@@ -220,9 +221,10 @@ std::optional<Eigen::Vector2d> Distortion::plane_of(const Eigen::Vector2d& disto
   if (!here) return std::nullopt;
   for (int step = 0; step < kSteps; ++step) {
     const Eigen::Vector2d residual = distorted - here->point;
+    if (residual.norm() <= kRounding * (1 + distorted.norm())) break;
     Eigen::Vector2d move = by_plane(plane, *here).inverse() * residual;
     bool nearer = false;
-    for (int i = 0; i < kHalvings && !nearer && residual != Eigen::Vector2d::Zero(); ++i) {
+    for (int i = 0; i < kHalvings && !nearer; ++i) {
       const auto there = distort(plane + move);
       nearer = there && (distorted - there->point).squaredNorm() < residual.squaredNorm();
       if (nearer) {
