@@ -17,10 +17,10 @@ namespace skyfix {
 // One 2D-3D pair. Pixels of the picture the camera describes.
 struct PointPair {
   Eigen::Vector2d pixel;
-  Eigen::Vector3d point;   // map units
-  double sigma_px = 1;     // expected noise of the pixel, 1 sigma (feature scale, map point quality)
-  double quality = 0;      // larger is tried first (progressive sampling); e.g. score margin
-  std::uint32_t group = 0; // pairs of one map point share a group: they count as one inlier
+  Eigen::Vector3d point;  // map units
+  double sigma_px = 1;    // expected noise of the pixel, 1 sigma (feature scale, map point quality)
+  double quality = 0;     // larger is tried first (progressive sampling); e.g. score margin
+  std::uint32_t group = 0;  // pairs of one map point share a group: they count as one inlier
 };
 
 struct PoseOptions {
@@ -49,7 +49,7 @@ struct PoseEstimate {
   int inlier_count = 0;              // distinct groups
   double rms_px = 0;                 // over inliers
   double median_error_px = 0;
-  bool planar = false;               // the inlier points lie on a plane (to noise)
+  bool planar = false;  // the inlier points lie on a plane (to noise)
   std::optional<Alternative> alternative;
   // 6x6, tangent of the pose: camera centre in map units, then rotation vector (map axes, radians,
   // left perturbation R_map_from_cam <- exp(w) R). From the residuals' own spread, not assumed.
