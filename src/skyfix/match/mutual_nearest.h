@@ -1,5 +1,5 @@
-// Exact mutual nearest neighbours by dot product, without ever holding the N x M matrix: one blocked
-// pass, SIMD, all cores, O(N + M) memory.
+// Exact mutual nearest neighbours by dot product, without ever holding the N x M matrix: one
+// blocked pass, SIMD, all cores, O(N + M) memory.
 //
 // Rules: similarity = dot product; ties go to the lowest index in both directions; a row with any
 // NaN or infinite entry never matches and is never a neighbour; an empty side gives -1 everywhere;
@@ -55,8 +55,7 @@ std::vector<MutualPair> mutual_pairs(const NearestNeighbours& neighbours);
 // entry per map row. score - runner_up is the margin used for weighting.
 std::vector<float> runner_up_scores(DescriptorView query, DescriptorView map,
                                     std::span<const std::uint32_t> group,
-                                    std::span<const MutualPair> pairs,
-                                    Simd simd = Simd::automatic);
+                                    std::span<const MutualPair> pairs, Simd simd = Simd::automatic);
 
 // Bytes that nearest_neighbours needs beyond its inputs and outputs, for the given shape.
 std::size_t nearest_neighbours_extra_bytes(std::int64_t n, std::int64_t m, int dimension);
