@@ -1,0 +1,60 @@
+#include "bench/match_benchmark.h"
+
+#include <gmock/gmock.h>
+
+#include <sstream>
+
+#include "skyfix/base/error.h"
+#include "skyfix/base/file.h"
+
+namespace skyfix::bench {
+namespace {
+
+TEST(MatchShapes, ParsesSizesWithAndWithoutDimension) {
+  const auto shapes = parse_match_shapes("49152x861, 8192x6000x128", 24);
+  ASSERT_EQ(shapes.size(), 2u);
+  EXPECT_EQ(shapes[0].n, 49152);
+  EXPECT_EQ(shapes[0].m, 861);
+  EXPECT_EQ(shapes[0].d, 24);
+  EXPECT_EQ(shapes[1].d, 128);
+}
+
+TEST(MatchShapes, RefusesWhatIsNoSize) {
+  for (const char* text : {"", "x", "5", "5x", "0x5", "5x-1", "1x2x3x4", "5x5x0", "axb", "5x5,",
+                           "99999999999x5", "16000000x5x65536", "1e3x5"}) {
+    EXPECT_THROW(parse_match_shapes(text, 24), Error) << text;
+  }
+}
+
+TEST(MatchBenchmark, EveryMethodFindsTheNeighbours) {
+  MatchBenchmarkOptions options;
+  options.repeat = 1;
+  options.threads = 2;
+  const auto rows = benchmark_match({301, 207, 24}, options);
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_EQ(rows[0].method, "skyfix");
+  EXPECT_EQ(rows[1].method, "faiss");
+  for (const MatchBenchmarkRow& row : rows) {
+    EXPECT_EQ(row.equal, 1.0) << row.method;
+    EXPECT_GT(row.ms, 0) << row.method;
+  }
+}
+
+TEST(MatchBenchmark, WritesOneCsvLineAMethodAndShape) {
+  MatchBenchmarkOptions options;
+  options.sizes = {{50, 40, 24}, {30, 20, 7}};
+  options.repeat = 2;
+  options.csv = std::filesystem::path(::testing::TempDir()) / "match_benchmark_test.csv";
+  std::ostringstream out;
+  EXPECT_EQ(run_match_benchmark(options, out), 0);
+  EXPECT_THAT(out.str(), ::testing::HasSubstr("FAISS"));
+  const std::string csv = read_file(options.csv);
+  EXPECT_THAT(csv, ::testing::StartsWith("method,device,n,m,d,dtype,ms,extra_bytes,equal\n"));
+  EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 7);
+  std::filesystem::remove(options.csv);
+  options.repeat = 0;
+  EXPECT_THROW(run_match_benchmark(options, out), Error);
+}
+
+}  // namespace
+}  // namespace skyfix::bench
