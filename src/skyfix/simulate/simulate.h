@@ -1,7 +1,7 @@
 // A procedural aerial scene with exact truth: relief, fields, roads, buildings, repeated texture,
-// water; ray-cast on the CPU. A lawn-mower flight of map photos, an off-path query flight with other
-// altitude, yaw, light and a little blur. Deterministic from the seed, whatever the thread count.
-// Both a product (skyfix simulate) and the fixture of all geometry tests.
+// water; ray-cast on the CPU. A lawn-mower flight of map photos, an off-path query flight with
+// other altitude, yaw, light and a little blur. Deterministic from the seed, whatever the thread
+// count. Both a product (skyfix simulate) and the fixture of all geometry tests.
 #pragma once
 
 #include <cstdint>
@@ -22,17 +22,21 @@ struct SimulateOptions {
   std::uint64_t seed = 1;
   int map_images = 60;
   int query_images = 40;
-  int width_px = 1200;          // 3:2 photos
-  double altitude_m = 80;       // map flight, above the mean ground
+  int width_px = 1200;     // 3:2 photos
+  double altitude_m = 80;  // map flight, above the mean ground
   double altitude_query_m = 95;
-  double overlap = 0.7;         // of neighbouring map photos, both ways
-  double gps_sigma_m = 0.5;     // noise of the EXIF positions, horizontal; twice that vertically
-  int points = 12000;           // about how many 3D points the model gets
+  double overlap = 0.7;      // of neighbouring map photos, both ways
+  double gps_sigma_m = 0.5;  // noise of the EXIF positions, horizontal; twice that vertically
+  int points = 12000;        // about how many 3D points the model gets
   Wgs84 origin{46.8425, -91.9940, 0};
   int jpeg_quality = 92;
   // Throws Error(bad_option) naming the option, its value and the range allowed.
   void validate() const;
 };
+
+// Half the side of the square scene that every photo of these flights lies within, oblique ones
+// included.
+double scene_half_size_m(const SimulateOptions& options);
 
 // The ground and everything on it as a height field with colour. Coordinates: ENU metres.
 class Scene {
@@ -59,7 +63,9 @@ struct Light {
   double gamma = 1;
 };
 
-// RGB picture of the scene; `samples` rays per pixel.
+// RGB picture of the scene: one ray a pixel and four more at edges; textures are filtered by the
+// pixel's footprint, so that they look alike from neighbouring altitudes. Haze where a ray leaves
+// the scene. Equal arguments give equal bytes. Throws Error(bad_camera).
 Image render(const Scene& scene, const Camera& camera, const Rigid3& cam_from_enu,
              const Light& light, double blur_sigma_px, std::uint64_t noise_seed);
 
@@ -79,6 +85,7 @@ struct SimulatedFlight {
   std::vector<SimulatedPhoto> query_photos;
   ColmapModel model;
 };
+// Points are drawn at random on the surface; the scene should reach scene_half_size_m(options).
 SimulatedFlight simulate_flight(const SimulateOptions& options, const Scene& scene);
 
 // Writes images/map/*.JPG, images/query/*.JPG (EXIF GPS, gimbal XMP), sparse/0 (COLMAP binary
