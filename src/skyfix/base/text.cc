@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <cmath>
 #include <numeric>
 
 namespace skyfix {
@@ -38,7 +39,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 template <class Number>
 std::optional<Number> parse_whole(std::string_view text) {
   Number value{};
-  if (!text.empty() && text.front() == '+') text.remove_prefix(1);
+  if (text.size() > 1 && text.front() == '+' && text[1] != '-') text.remove_prefix(1);
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (failure != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return value;
@@ -106,7 +107,10 @@ std::string to_lower(std::string_view ascii) {
   return lower;
 }
 
-std::optional<double> parse_double(std::string_view text) { return parse_whole<double>(text); }
+std::optional<double> parse_double(std::string_view text) {
+  const auto value = parse_whole<double>(text);
+  return value && std::isfinite(*value) ? value : std::nullopt;
+}
 std::optional<long long> parse_integer(std::string_view text) {
   return parse_whole<long long>(text);
 }

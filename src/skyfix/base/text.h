@@ -21,7 +21,8 @@ std::vector<std::string_view> split_blanks(std::string_view line);
 std::string_view trim(std::string_view text);
 std::string to_lower(std::string_view ascii);
 
-// Whole-string parse with '.' as the decimal point whatever the locale; nullopt otherwise.
+// Whole-string parse with '.' as the decimal point whatever the locale; nullopt otherwise, and for
+// numbers that do not fit, infinities and NaN.
 std::optional<double> parse_double(std::string_view text);
 std::optional<long long> parse_integer(std::string_view text);
 
