@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <utility>
@@ -31,7 +32,8 @@ std::string system_reason() { return std::strerror(errno); }
 }  // namespace
 
 MappedFile::MappedFile(const fs::path& file) : path_(file) {
-  const Descriptor descriptor{::open(file.c_str(), O_RDONLY | O_CLOEXEC)};
+  // Not blocking: a named pipe without a writer is to be refused below, not waited for.
+  const Descriptor descriptor{::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
   struct stat info {};
   if (descriptor.fd < 0 || ::fstat(descriptor.fd, &info) != 0) {
     throw Error(Reason::unreadable_file, "cannot open the file: " + system_reason(), file);
