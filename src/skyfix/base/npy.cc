@@ -85,7 +85,7 @@ NpyFile::NpyFile(const std::filesystem::path& file) : file_(file) {
   const std::string_view dictionary = text.substr(prefix, header_size);
 
   const std::string_view descr = value_of(dictionary, "descr", file);
-  if (descr.size() < 5) fail(file, "bad dtype");
+  if (descr.size() < 5 || descr[0] != '\'' || descr[4] != '\'') fail(file, "bad dtype");
   dtype_ = std::string(descr.substr(1, 3));
   if (value_of(dictionary, "fortran_order", file).substr(0, 5) != "False") {
     fail(file, "Fortran order is not supported");
