@@ -2,8 +2,10 @@
 // apart: every value is optional, 0/0 rationals are absent.
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -20,13 +22,16 @@ struct PhotoMetadata {
   std::optional<int> exif_height;
   std::optional<double> focal_length_mm;
   std::optional<double> focal_length_35mm;
-  std::optional<double> digital_zoom;
+  std::optional<double> digital_zoom;            // 1 where the file says 0, "not used"
   std::optional<std::string> datetime_original;  // as written, "YYYY:MM:DD HH:MM:SS"
-  std::optional<double> latitude_deg;            // GPS, sign from the reference tag
+  // GPS, signs from the reference tags (without one: absent). Where EXIF has none, XMP's position
+  // or absolute altitude stands here, with a note.
+  std::optional<double> latitude_deg;
   std::optional<double> longitude_deg;
-  std::optional<double> altitude_m;  // sign from GPSAltitudeRef
-  std::optional<int> altitude_ref;   // the tag's value: 0 above, 1 below, 2/3 newer EXIF
-  // XMP (DJI and its synonyms)
+  std::optional<double> altitude_m;
+  std::optional<int> altitude_ref;  // the tag's value: 0 above, 1 below, 2/3 the same in EXIF 3
+  // XMP (DJI and its synonyms). Gimbal angles of Pix4D's Camera namespace, whose pitch is 0 at
+  // nadir, are turned into these where the file has no others.
   std::optional<double> gimbal_yaw_deg;
   std::optional<double> gimbal_pitch_deg;
   std::optional<double> gimbal_roll_deg;
@@ -52,6 +57,8 @@ struct PhotoMetadata {
 // Never throws for odd contents: what cannot be read is absent, with a note. Throws
 // Error(unreadable_file) only when the file cannot be opened.
 PhotoMetadata read_metadata(const std::filesystem::path& file);
+// The same from a file's bytes; never throws for its contents. Safe to call from several threads.
+PhotoMetadata read_metadata_bytes(std::span<const std::byte> bytes);
 
 // The payload of an EXIF APP1 segment ("Exif\0\0" + TIFF) with what is set in `metadata`: make,
 // model, orientation, size, focal lengths, time, GPS.

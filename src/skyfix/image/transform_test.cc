@@ -1,0 +1,74 @@
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "skyfix/image/image.h"
+#include "skyfix/image/testing.h"
+
+namespace skyfix {
+namespace {
+
+using namespace testing_image;
+
+TEST(Transform, QuarterTurnMovesTheTopLeftPixelToTheTopRight) {
+  const Image picture = waves(5, 3, 3);
+  const Image turned = turn(picture, 1);
+  ASSERT_EQ(turned.width, 3);
+  ASSERT_EQ(turned.height, 5);
+  for (int y = 0; y < 3; ++y) {
+    for (int x = 0; x < 5; ++x) {
+      for (int c = 0; c < 3; ++c) {
+        ASSERT_EQ(turned.row(x)[(2 - y) * 3 + c], picture.row(y)[x * 3 + c]);
+      }
+    }
+  }
+}
+
+TEST(Transform, TurnsAddUpAndLoseNothing) {
+  const Image picture = waves(7, 4, 1);
+  Image turned = picture;
+  for (int quarters = 1; quarters <= 4; ++quarters) {
+    turned = turn(turned, 1);
+    EXPECT_EQ(turned.pixels, turn(picture, quarters).pixels);
+    EXPECT_EQ(turned.pixels, turn(picture, quarters - 4).pixels);
+    EXPECT_EQ(turned.pixels, turn(picture, quarters + 8).pixels);
+  }
+  EXPECT_EQ(turned.pixels, picture.pixels);
+}
+
+TEST(Transform, ShrinkingAverages) {
+  Image picture = blank(4, 2, 1);
+  picture.pixels = {0, 100, 10, 20, 50, 50, 30, 40};
+  EXPECT_EQ(resize(picture, 2, 1).pixels, (std::vector<std::uint8_t>{50, 25}));
+}
+
+TEST(Transform, ResizeKeepsTheContentInPlace) {
+  const Image picture = waves(120, 90, 3);
+  const Image there_and_back = resize(resize(picture, 240, 180), 120, 90);
+  EXPECT_LT(mean_difference(there_and_back, picture), 1);
+  const Image taller = resize(picture, 60, 180);  // shrinks one way, grows the other
+  EXPECT_EQ(taller.width, 60);
+  EXPECT_LT(mean_difference(resize(taller, 120, 90), picture), 2);
+}
+
+TEST(Transform, GreyIsRec601Luma) {
+  Image picture = blank(3, 1, 3);
+  picture.pixels = {255, 0, 0, 0, 255, 0, 0, 0, 255};
+  EXPECT_EQ(to_grey(picture).pixels, (std::vector<std::uint8_t>{76, 150, 29}));
+  const Image grey = waves(5, 5, 1);
+  EXPECT_EQ(to_grey(grey).pixels, grey.pixels);
+}
+
+TEST(Transform, BlurIsAGaussianOfThatSigma) {
+  Image dot = blank(41, 41, 1);
+  dot.row(20)[20] = 255;
+  const Image soft = blur(dot, 1.5);
+  // 255 / (2 pi sigma^2) at the centre; a factor exp(-1/2) one sigma away.
+  EXPECT_NEAR(soft.row(20)[20], 255 / (2 * 3.14159265 * 1.5 * 1.5), 1.5);
+  EXPECT_NEAR(soft.row(20)[23], soft.row(20)[20] * std::exp(-2.0), 1.5);
+  EXPECT_EQ(soft.row(20)[23], soft.row(23)[20]);
+  EXPECT_EQ(blur(dot, 0).pixels, dot.pixels);
+}
+
+}  // namespace
+}  // namespace skyfix
