@@ -12,10 +12,10 @@ Colour tinted(const Colour& colour, float change) { return colour * std::max(0.1
 
 Colour meadow(Spot p, std::uint32_t salt, float fp) {
   const float patches = fractal(p, {11, 2, 0.6f, salt}, fp);
-  const float tufts = fractal(p, {1.9f, 3, 0.8f, salt + 11}, fp);
+  const float tufts = fractal(p, {1.7f, 3, 1.05f, salt + 11}, fp);
   const Colour base = mix({0.085f, 0.125f, 0.035f}, {0.19f, 0.18f, 0.08f}, 0.45f + 0.4f * patches);
   const float flowers = discs(p, 1.3f, 0.22f, salt + 23, fp);
-  return mix(tinted(base, 0.38f * tufts), {0.34f, 0.32f, 0.16f}, 0.7f * flowers);
+  return mix(tinted(base, 0.5f * tufts), {0.34f, 0.32f, 0.16f}, 0.7f * flowers);
 }
 
 Colour field_of_rows(const Parcel& parcel, Spot plan, Spot p, float fp) {
@@ -26,8 +26,8 @@ Colour field_of_rows(const Parcel& parcel, Spot plan, Spot p, float fp) {
   const float ridge =
       visible_share(kRowM, fp) * std::cos(2 * std::numbers::pi_v<float> * across / kRowM);
   const float growth = fractal(p, {14, 2, 0.7f, parcel.salt}, fp);
-  const float plants = fractal(p, {1.7f, 3, 0.85f, parcel.salt + 7}, fp);
-  const float cover = std::clamp(0.5f + 0.3f * growth + 0.22f * ridge + 0.38f * plants, 0.0f, 1.0f);
+  const float plants = fractal(p, {1.7f, 3, 1.05f, parcel.salt + 7}, fp);
+  const float cover = std::clamp(0.5f + 0.3f * growth + 0.22f * ridge + 0.5f * plants, 0.0f, 1.0f);
   const Colour leaf =
       parcel.salt % 2 ? Colour(0.10f, 0.17f, 0.05f) : Colour(0.30f, 0.25f, 0.11f);  // or ripe
   const Colour colour = mix({0.17f, 0.125f, 0.085f}, leaf, cover);
@@ -36,28 +36,28 @@ Colour field_of_rows(const Parcel& parcel, Spot plan, Spot p, float fp) {
 }
 
 Colour ploughed(const Parcel& parcel, Spot plan, Spot p, float fp) {
-  const float clods = fractal(p, {2.6f, 4, 0.8f, parcel.salt}, fp);
+  const float clods = fractal(p, {1.8f, 3, 1.05f, parcel.salt}, fp);
   const float wet = fractal(p, {17, 2, 0.6f, parcel.salt + 5}, fp);
   const float furrow = visible_share(1.4f, fp) * std::cos(4.5f * plan.y);
   const Colour base = mix({0.12f, 0.085f, 0.06f}, {0.23f, 0.17f, 0.115f}, 0.5f + 0.4f * wet);
   const float stones = discs(p, 1.1f, 0.3f, parcel.salt + 31, fp);
-  return mix(tinted(base, 0.3f * clods + 0.1f * furrow), {0.4f, 0.38f, 0.34f}, 0.75f * stones);
+  return mix(tinted(base, 0.42f * clods + 0.1f * furrow), {0.4f, 0.38f, 0.34f}, 0.75f * stones);
 }
 
 Colour loose_gravel(Spot p, std::uint32_t salt, float fp) {
-  const float grain = fractal(p, {2.3f, 4, 0.9f, salt}, fp);
+  const float grain = fractal(p, {1.75f, 3, 1.05f, salt}, fp);
   const float puddle = smooth_step(0.35f, 0.6f, fractal(p, {9, 2, 0.5f, salt + 3}, fp));
   const float rocks = discs(p, 0.9f, 0.35f, salt + 17, fp);
   const Colour base = mix({0.27f, 0.255f, 0.225f}, {0.12f, 0.115f, 0.1f}, puddle);
-  return mix(tinted(base, 0.34f * grain), {0.45f, 0.43f, 0.4f}, 0.6f * rocks);
+  return mix(tinted(base, 0.42f * grain), {0.45f, 0.43f, 0.4f}, 0.6f * rocks);
 }
 
 Colour asphalt(Spot p, std::uint32_t salt, float fp) {
-  const float wear = fractal(p, {4.2f, 4, 0.7f, salt}, fp);
+  const float wear = fractal(p, {3.4f, 4, 1.0f, salt}, fp);
   const float seam = value_noise(p.x / 3.1f, p.y / 3.1f, salt + 41);
   const float cracks = band(seam * 2.0f, 0.05f, fp) * visible_share(0.25f, fp * 0.5f);
   const float spots = discs(p, 1.8f, 0.4f, salt + 13, fp);
-  const Colour worn = tinted({0.125f, 0.125f, 0.13f}, 0.22f * wear - 0.45f * cracks);
+  const Colour worn = tinted({0.125f, 0.125f, 0.13f}, 0.27f * wear - 0.45f * cracks);
   return mix(worn, {0.05f, 0.05f, 0.05f}, 0.6f * spots);
 }
 

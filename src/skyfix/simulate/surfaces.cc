@@ -39,8 +39,8 @@ Colour tiled_roof(const Solid& solid, const Eigen::Vector3d& point, float fp) {
   const Colour base = palette[int(trait(solid.style, 1) * 4)];
   const float tiles =
       value_noise(p.x / kTileM, p.y / kTileM, solid.style) * visible_share(kTileM, fp);
-  const float moss = fractal(ground_spot(point), {2.1f, 2, 0.8f, 301}, fp);
-  Colour colour = shade(base, 0.35f * tiles + 0.2f * moss);
+  const float moss = fractal(ground_spot(point), {1.7f, 3, 1.0f, 301}, fp);
+  Colour colour = shade(base, 0.35f * tiles + 0.26f * moss);
   colour = mix(colour, base * 1.5f, 0.7f * band(p.y, 0.16f, fp));
   const float hx = float(solid.half.x());
   const float hy = float(solid.half.y());
@@ -60,10 +60,10 @@ Colour flat_roof(const Solid& solid, const Eigen::Vector3d& point, float fp) {
   const float hx = float(solid.half.x());
   const float hy = float(solid.half.y());
   const float tone = 0.18f + 0.22f * trait(solid.style, 1);
-  const float stains = fractal(ground_spot(point), {3.6f, 4, 0.75f, solid.style}, fp);
+  const float stains = fractal(ground_spot(point), {3.4f, 4, 0.95f, solid.style}, fp);
   const float seams =
       std::max(band(off_grid(p.x, 2.4f), 0.07f, fp), band(off_grid(p.y, 4.8f), 0.07f, fp));
-  Colour colour = shade(Colour(tone, tone, tone * 1.03f), 0.24f * stains - 0.4f * seams);
+  Colour colour = shade(Colour(tone, tone, tone * 1.03f), 0.27f * stains - 0.4f * seams);
   const float lights =
       band(off_grid(p.x, 4.8f), 0.5f, fp) * band(std::abs(p.y) - 0.5f * hy, 0.9f, fp);
   colour = mix(colour, {0.5f, 0.53f, 0.55f}, 0.8f * lights);
@@ -95,7 +95,7 @@ Colour container(const Solid& solid, const Eigen::Vector3d& point, float fp) {
 Colour leaves(const Solid& solid, const Eigen::Vector3d& point, float fp) {
   const Spot p = local_spot(solid, point);
   const float size = float(solid.half.x());
-  const float clumps = fractal(p, {0.45f * size + 0.3f, 3, 0.85f, solid.style}, fp);
+  const float clumps = fractal(p, {0.45f * size + 0.3f, 3, 1.0f, solid.style}, fp);
   const Colour base = mix({0.05f, 0.085f, 0.028f}, {0.11f, 0.14f, 0.045f}, trait(solid.style, 4));
   const float centre = 1 - std::hypot(p.x, p.y) / size;  // the top catches more of the sky
   return shade(base, 0.5f * clumps + 0.5f * centre - 0.2f);
