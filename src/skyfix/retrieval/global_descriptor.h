@@ -1,6 +1,7 @@
 // A picture's global descriptor behind one interface, its cache, and the search over the map's.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -35,7 +36,8 @@ std::unique_ptr<GlobalDescriptor> make_vlad_descriptor(std::string_view local_ki
 
 // On disk: FOLDER/<kind>-<first 12 of vocabulary hash>/STEM_r<resize>_<12 hex>.npy, the digits being
 // the first 12 of SHA-1 over "absolute path\nsize\nmtime_ns" in UTF-8: safe against equal file names
-// and replaced photos. Written atomically; a corrupt or misshapen entry counts as absent.
+// and replaced photos. Written atomically; a corrupt or misshapen entry counts as absent. A stem is
+// cut to 150 bytes; a photo that does not exist has no entry. Thread-safe.
 class DescriptorCache {
  public:
   // Empty folder = off.
@@ -53,6 +55,7 @@ class DescriptorCache {
 
  private:
   std::filesystem::path folder_;
+  std::shared_ptr<std::atomic<bool>> warned_;  // shared by copies
 };
 std::string_view cache_outcome_name(DescriptorCache::Outcome outcome);
 
