@@ -29,6 +29,21 @@ bool usable(const PointPair& pair) {
          pair.sigma_px > 0;
 }
 
+// Of pairs (squared error, place) that share a map point or a pixel, leaves the better ones.
+void keep_better(const PairSet& pairs, std::vector<std::pair<double, std::uint32_t>>* near) {
+  std::ranges::sort(*near);
+  std::vector<std::uint8_t> group_used(pairs.group_count);
+  std::vector<std::uint8_t> pixel_used(pairs.pixel_count);
+  std::erase_if(*near, [&](const auto& entry) {
+    std::uint8_t& group = group_used[pairs.group[entry.second]];
+    std::uint8_t& pixel = pixel_used[pairs.pixel_id[entry.second]];
+    if (group || pixel) return true;
+    group = pixel = 1;
+    return false;
+  });
+  std::ranges::sort(*near, {}, [](const auto& entry) { return entry.second; });
+}
+
 }  // namespace
 
 PairSet usable_pairs(std::span<const PointPair> pairs) {
@@ -53,18 +68,20 @@ PairSet usable_pairs(std::span<const PointPair> pairs) {
 
 PairSet pairs_where(const PairSet& pairs, std::span<const std::uint8_t> keep) {
   PairSet out;
-  out.group_count = pairs.group_count;
-  out.pixel_count = pairs.pixel_count;
-  for (std::size_t i = 0; i < pairs.size(); ++i) {
+  std::vector<std::uint32_t> kept;
+  for (std::uint32_t i = 0; i < pairs.size(); ++i) {
     if (!keep[i]) continue;
+    kept.push_back(i);
     out.source.push_back(pairs.source[i]);
     out.pixel.push_back(pairs.pixel[i]);
     out.point.push_back(pairs.point[i]);
     out.sigma_px.push_back(pairs.sigma_px[i]);
     out.quality.push_back(pairs.quality[i]);
-    out.group.push_back(pairs.group[i]);
-    out.pixel_id.push_back(pairs.pixel_id[i]);
   }
+  out.group_count = number_densely(
+      kept.size(), [&](std::uint32_t k) { return pairs.group[kept[k]]; }, &out.group);
+  out.pixel_count = number_densely(
+      kept.size(), [&](std::uint32_t k) { return pairs.pixel_id[kept[k]]; }, &out.pixel_id);
   return out;
 }
 
@@ -76,24 +93,19 @@ Consensus consensus(const PairSet& pairs, const Camera& camera, const View& view
                     double max_error_px) {
   const double limit = max_error_px * max_error_px;
   std::vector<std::pair<double, std::uint32_t>> near;
+  near.reserve(pairs.size());
   for (std::uint32_t i = 0; i < pairs.size(); ++i) {
     const double squared = squared_error_px(camera, view, pairs.point[i], pairs.pixel[i]);
     if (squared <= limit) near.emplace_back(squared, i);
   }
-  std::ranges::sort(near);
-  std::vector<std::uint8_t> group_used(pairs.group_count);
-  std::vector<std::uint8_t> pixel_used(pairs.pixel_count);
+  if (!pairs.all_distinct()) keep_better(pairs, &near);
   Consensus out;
+  out.inliers.reserve(near.size());
   for (const auto& [squared, i] : near) {
-    std::uint8_t& group = group_used[pairs.group[i]];
-    std::uint8_t& pixel = pixel_used[pairs.pixel_id[i]];
-    if (group || pixel) continue;
-    group = pixel = 1;
     out.inliers.push_back(i);
     out.score += 1 - squared / limit;
     out.squared_sum_px += squared;
   }
-  std::ranges::sort(out.inliers);
   return out;
 }
 

@@ -26,10 +26,12 @@ struct PairSet {
   std::size_t pixel_count = 0;
 
   std::size_t size() const { return source.size(); }
+  // No two pairs have a map point or a pixel in common.
+  bool all_distinct() const { return group_count == size() && pixel_count == size(); }
 };
 
 PairSet usable_pairs(std::span<const PointPair> pairs);
-// The pairs where keep[i] is not zero; group and pixel numbers stay as they are.
+// The pairs where keep[i] is not zero, numbered anew.
 PairSet pairs_where(const PairSet& pairs, std::span<const std::uint8_t> keep);
 
 // What a view explains. A map point seen at two pixels, or a pixel paired with two map points,
