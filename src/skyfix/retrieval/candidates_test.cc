@@ -127,7 +127,8 @@ TEST_F(FuseCandidates, OrderFollowsThePolicy) {
 TEST_F(FuseCandidates, OriginsKeepRankAndScoreOfEverySource) {
   const std::vector<ProposalList> lists{proposals(temporal, {5, 3}), proposals(faiss, {9, 8, 3})};
   for (const auto policy : {CandidatePolicy::retrieval_first, CandidatePolicy::retrieval_only}) {
-    const Candidate& both = fuse(lists, policy).candidates[2];
+    const Fusion fusion = fuse(lists, policy);
+    const Candidate& both = fusion.candidates.at(2);
     EXPECT_EQ(both.name, "flight/img3.jpg");
     EXPECT_EQ(both.selected_source, faiss);
     ASSERT_THAT(both.origins, SizeIs(2));
