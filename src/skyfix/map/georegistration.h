@@ -33,9 +33,12 @@ struct GpsPair {
 };
 
 // Robust similarity fit of camera centres to GPS positions (exhaustive or seeded minimal samples of
-// three, then least squares over those within 3 robust sigmas). Origin: the first photo's position
-// rounded to 1e-4 degrees, height 0. Throws Error(bad_georegistration) when fewer than three
-// positions, positions on a line, or no consensus of more than half; says which.
+// three by least median of residuals, then least squares over those within 3 robust sigmas or 2 m;
+// deterministic). The turn about a flight line must be known to 5 degrees. Centres cannot tell a
+// flat flight from its mirror image seen from below: look at the cameras' directions for that.
+// Origin: the first photo's position rounded to 1e-4 degrees, height 0. Throws
+// Error(bad_georegistration) when fewer than three positions, positions on a line, or no consensus
+// of more than half; says which.
 Georegistration fit_georegistration(const std::vector<GpsPair>& pairs, AltitudeDatum datum);
 
 // The map is already in metres, east-north-up, at this origin.

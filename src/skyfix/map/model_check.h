@@ -18,6 +18,11 @@ struct Finding {
   std::string message;  // what and what to do, with the number of cases and the first few names
 };
 
+// Codes: empty_model, duplicate_point_id, duplicate_image_name, image_name_outside,
+// non_finite_image, non_finite_point, quaternion_norm, large_coordinates, unknown_point,
+// image_without_observations, track_mismatch, point_behind_camera, point_far; photo_missing,
+// image_size_mismatch.
+//
 // Empty model, unknown point ids, tracks that disagree with observations, images without
 // observations, equal names, quaternions off by more than 1e-3 (as read), coordinates beyond 1e5
 // (ECEF or UTM), points behind or far from the cameras that see them, non-finite values; with
