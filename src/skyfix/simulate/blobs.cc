@@ -11,8 +11,8 @@ namespace {
 
 using Plane = Eigen::Array<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
-constexpr int kLevels = 5;               // Gaussians in an octave
-constexpr double kFirstSigmaPx = 1.0;    // of an octave, in its own pixels
+constexpr int kLevels = 6;  // Gaussians in an octave: extrema at three scales, no gap to the next
+constexpr double kFirstSigmaPx = 0.8;    // of an octave, in its own pixels
 constexpr double kSigmaStep = 1.2599;    // the cube root of 2
 constexpr double kSensorSigmaPx = 0.5;   // what a picture has already
 constexpr float kWeakestLevels = 1.5f;   // response worth having, grey levels

@@ -27,10 +27,10 @@ Colour field_of_rows(const Parcel& parcel, Spot plan, Spot p, float fp) {
       visible_share(kRowM, fp) * std::cos(2 * std::numbers::pi_v<float> * across / kRowM);
   const float growth = fractal(p, {14, 2, 0.7f, parcel.salt}, fp);
   const float plants = fractal(p, {1.7f, 3, 1.05f, parcel.salt + 7}, fp);
-  const float cover = std::clamp(0.5f + 0.3f * growth + 0.22f * ridge + 0.5f * plants, 0.0f, 1.0f);
+  const float cover = std::clamp(0.5f + 0.22f * growth + 0.16f * ridge + 0.3f * plants, 0.0f, 1.0f);
   const Colour leaf =
       parcel.salt % 2 ? Colour(0.10f, 0.17f, 0.05f) : Colour(0.30f, 0.25f, 0.11f);  // or ripe
-  const Colour colour = mix({0.17f, 0.125f, 0.085f}, leaf, cover);
+  const Colour colour = tinted(mix({0.17f, 0.125f, 0.085f}, leaf, cover), 0.25f * plants);
   const float wheel = std::abs(off_grid(across, 14.0f)) - 0.9f;
   return mix(colour, {0.2f, 0.15f, 0.1f}, 0.8f * band(wheel, 0.22f, fp));
 }

@@ -149,7 +149,8 @@ SolidGrid::SolidGrid(std::vector<Solid> solids, double half_size_m)
 }
 
 int SolidGrid::cell_of(double coordinate) const {
-  return int(std::floor((coordinate + half_size_m_) / kCellM));
+  constexpr double kFarAway = 1e8;  // cells: beyond any scene, within an int
+  return int(std::clamp(std::floor((coordinate + half_size_m_) / kCellM), -kFarAway, kFarAway));
 }
 
 // Walks the cells under the ray in order (Amanatides and Woo 1987).

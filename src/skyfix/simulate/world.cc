@@ -66,7 +66,7 @@ Eigen::Vector3d Terrain::smooth_normal(const Eigen::Vector2d& ground) const {
 // the ray descends faster than the ground it cannot jump over a nearer hit.
 std::optional<double> Terrain::hit(const Ray& ray) const {
   const Eigen::Vector3d& d = ray.direction;
-  if (!(-d.z() >= kLeastDescent * d.norm())) return std::nullopt;
+  if (!(d.z() < 0 && -d.z() >= kLeastDescent * d.norm())) return std::nullopt;
   double t = -ray.origin.z() / d.z();
   for (int i = 0; i < 40; ++i) {
     const Eigen::Vector3d point = ray.at(t);
@@ -124,10 +124,14 @@ Scene::~Scene() = default;
 
 double Scene::half_size_m() const { return data_->world.half_size_m; }
 
-double Scene::height(double east, double north) const { return data_->world.height({east, north}); }
+double Scene::height(double east, double north) const {
+  assert(std::isfinite(east) && std::isfinite(north));
+  return data_->world.height({east, north});
+}
 
 bool Scene::cast(const Eigen::Vector3d& origin, const Eigen::Vector3d& direction,
                  Eigen::Vector3d* hit) const {
+  if (!origin.allFinite() || !direction.allFinite()) return false;
   const std::optional<sim::Hit> found = data_->world.cast({origin, direction});
   if (!found) return false;
   *hit = found->point;
