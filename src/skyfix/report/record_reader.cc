@@ -1,0 +1,187 @@
+#include "skyfix/report/record_reader.h"
+
+#include <array>
+#include <cmath>
+#include <limits>
+
+namespace skyfix {
+namespace {
+
+constexpr std::int64_t kMaxInt = std::numeric_limits<int>::max();
+
+constexpr std::array kStatuses{FixStatus::ok, FixStatus::rejected, FixStatus::failed,
+                               FixStatus::skipped};
+constexpr std::array kCameraSources{CameraSource::unknown,
+                                    CameraSource::given,
+                                    CameraSource::map_camera,
+                                    CameraSource::map_camera_scaled,
+                                    CameraSource::map_camera_turned,
+                                    CameraSource::exif,
+                                    CameraSource::guess};
+constexpr std::array kReasons{
+#define SKYFIX_REASON(number, name, meaning) Reason::name,
+#include "skyfix/base/reasons.def"
+#undef SKYFIX_REASON
+};
+
+template <class Values, class NameOf>
+auto value_named(const JsonFields& fields, const std::string& key, const Values& values,
+                 NameOf name_of) {
+  const std::string name = fields.text(key);
+  for (const auto value : values) {
+    if (name_of(value) == name) return value;
+  }
+  fields.fail(key, "has the unknown value \"" + name + "\"");
+}
+
+int count_in(const JsonFields& fields, const std::string& key) {
+  return static_cast<int>(fields.integer(key, 0, kMaxInt));
+}
+
+std::optional<double> optional_number(const JsonFields& fields, const std::string& key) {
+  if (!fields.has(key)) return std::nullopt;
+  return fields.number(key);
+}
+
+std::string optional_text(const JsonFields& fields, const std::string& key) {
+  return fields.has(key) ? fields.text(key) : std::string();
+}
+
+Rigid3 read_pose(const JsonFields& fields) {
+  const std::vector<double> q = fields.numbers("q_wxyz", 4);
+  Rigid3 pose;
+  pose.rotation = Eigen::Quaterniond(q[0], q[1], q[2], q[3]);
+  if (std::abs(pose.rotation.norm() - 1) > 1e-3) fields.fail("q_wxyz", "is not a unit quaternion");
+  pose.translation = fields.vector3("t");
+  return pose;
+}
+
+std::optional<Eigen::Matrix<double, 6, 6>> read_covariance(const JsonFields& fields,
+                                                           const std::string& key) {
+  if (!fields.has(key)) return std::nullopt;
+  const std::vector<double> values = fields.numbers(key, 36);
+  return Eigen::Map<const Eigen::Matrix<double, 6, 6, Eigen::RowMajor>>(values.data());
+}
+
+Wgs84 read_wgs84(const JsonFields& fields) {
+  const Wgs84 position{fields.number("lat"), fields.number("lon"), fields.number("h_ellipsoid")};
+  if (!position.valid()) fields.fail("lat", "and lon are not a position on the earth");
+  return position;
+}
+
+GimbalAngles read_ypr(const JsonFields& fields) {
+  return {fields.number("yaw_deg"), fields.number("pitch_deg"), fields.number("roll_deg")};
+}
+
+FixPose read_fix_pose(const JsonFields& fields) {
+  FixPose pose;
+  pose.cam_from_world = read_pose(fields.object("cam_from_world"));
+  if (fields.has("position_enu")) pose.position_enu = fields.vector3("position_enu");
+  if (fields.has("position_wgs84")) {
+    pose.position_wgs84 = read_wgs84(fields.object("position_wgs84"));
+  }
+  if (fields.has("orientation_ypr_ned")) {
+    pose.orientation_ypr_ned = read_ypr(fields.object("orientation_ypr_ned"));
+  }
+  pose.covariance_enu = read_covariance(fields, "covariance_enu_6x6");
+  pose.covariance_map = read_covariance(fields, "covariance_map_6x6");
+  return pose;
+}
+
+Camera read_camera(const JsonFields& fields) {
+  Camera camera;
+  camera.model = camera_model_from_name(fields.text("model"));
+  camera.width = count_in(fields, "width");
+  camera.height = count_in(fields, "height");
+  camera.params = fields.numbers("params", camera_model_parameter_count(camera.model));
+  camera.validate();
+  return camera;
+}
+
+void read_evidence(const JsonFields& fields, Fix& fix) {
+  fix.inliers = count_in(fields, "inliers");
+  fix.matches = count_in(fields, "matches");
+  fix.coverage = optional_number(fields, "coverage").value_or(0);
+  fix.reprojection_px = optional_number(fields, "reprojection_px");
+  fix.log10_false_alarms = optional_number(fields, "log10_false_alarms");
+  fix.planar = fields.boolean("planar");
+  const JsonFields image = fields.object("image");
+  fix.image_width = count_in(image, "width");
+  fix.image_height = count_in(image, "height");
+  if (fields.has("camera")) fix.camera = read_camera(fields.object("camera"));
+  fix.camera_source = value_named(fields, "camera_source", kCameraSources, camera_source_name);
+  fix.turn = static_cast<int>(fields.integer("turn", -3, 3));
+}
+
+void read_retrieval(const JsonFields& fields, Fix& fix) {
+  RetrievalReport& retrieval = fix.retrieval;
+  retrieval.query_descriptor_source = optional_text(fields, "query_descriptor_source");
+  fix.telemetry.query_descriptor_cache = optional_text(fields, "query_descriptor_cache");
+  retrieval.num_faiss_proposed = count_in(fields, "num_faiss_proposed");
+  retrieval.num_temporal_proposed = count_in(fields, "num_temporal_proposed");
+  retrieval.num_prior_proposed = count_in(fields, "num_prior_proposed");
+  retrieval.num_faiss_candidates = count_in(fields, "num_faiss_candidates");
+  retrieval.num_temporal_candidates = count_in(fields, "num_temporal_candidates");
+  retrieval.num_prior_candidates = count_in(fields, "num_prior_candidates");
+  retrieval.selected_source = optional_text(fields, "selected_source");
+  retrieval.policy = candidate_policy_from_name(fields.text("policy"));
+}
+
+void read_alternative(const JsonFields& fields, Fix& fix) {
+  if (!fields.has("cam_from_world")) return;  // a rejected frame's: figures only
+  fix.alternative =
+      Fix::Alternative{read_pose(fields.object("cam_from_world")), count_in(fields, "inliers"),
+                       optional_number(fields, "reprojection_px").value_or(0)};
+}
+
+void read_verdict(const JsonFields& fields, Fix& fix) {
+  fix.status = value_named(fields, "status", kStatuses, fix_status_name);
+  const bool ok = fix.status == FixStatus::ok;
+  if (fields.has("reason")) fix.reason = value_named(fields, "reason", kReasons, reason_name);
+  fix.reason_text = optional_text(fields, "reason_text");
+  if (ok == fix.reason.has_value()) fields.fail("reason", "does not fit the status");
+  if (ok != fields.has("cam_from_world")) fields.fail("cam_from_world", "does not fit the status");
+  if (ok) fix.pose = read_fix_pose(fields);
+}
+
+Record read_record(const JsonFields& fields) {
+  if (fields.text("schema") != kRecordSchema) {
+    fields.fail("schema", "must be \"" + std::string(kRecordSchema) +
+                              "\": the record was written by another version");
+  }
+  Record record;
+  Fix& fix = record.fix;
+  fix.name = fields.text("name");
+  fix.index = fields.integer("index", 1, INT64_MAX);
+  if (fields.has("time_ns")) record.time_ns = fields.integer("time_ns", INT64_MIN, INT64_MAX);
+  read_verdict(fields, fix);
+  read_evidence(fields, fix);
+  read_retrieval(fields.object("vpr_retrieval"), fix);
+  if (fields.has("alternative")) read_alternative(fields.object("alternative"), fix);
+  if (fields.has("warnings")) {
+    const Json& warnings = fields.at("warnings");
+    if (!warnings.is_array()) fields.fail("warnings", "must be a list of texts");
+    for (const Json& warning : warnings) {
+      if (!warning.is_string()) fields.fail("warnings", "must be a list of texts");
+      fix.warnings.push_back(warning.get<std::string>());
+    }
+  }
+  return record;
+}
+
+}  // namespace
+
+Record parse_record(std::string_view line, const std::string& where,
+                    const std::filesystem::path& file) {
+  const JsonSource source{Reason::bad_run, file};
+  const Json json = parse_json(line, source, where);
+  try {
+    return read_record(JsonFields(json, source, where));
+  } catch (const Error& problem) {
+    // Values judged in other rooms (cameras, policies) come with those rooms' reasons.
+    if (problem.reason() == Reason::bad_run) throw;
+    throw Error(Reason::bad_run, where + ": " + problem.message(), file);
+  }
+}
+
+}  // namespace skyfix
