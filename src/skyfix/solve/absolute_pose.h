@@ -24,8 +24,10 @@ struct PointPair {
 };
 
 struct PoseOptions {
-  double max_error_px = 8;       // inlier threshold of the robust stage
-  double refine_scale_px = 1.0;  // scale of the robust loss (Cauchy), in units of sigma_px
+  double max_error_px = 8;  // inlier threshold of the robust stage
+  // Scale of the robust loss (Cauchy), in units of sigma_px; wider where the residuals' own spread
+  // exceeds sigma_px.
+  double refine_scale_px = 1.0;
   int max_iterations = 20000;
   double confidence = 0.9999;
   std::uint64_t seed = 1;

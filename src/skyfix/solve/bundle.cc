@@ -7,9 +7,12 @@
 #include <ceres/sized_cost_function.h>
 #include <ceres/solver.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <utility>
+
+#include "skyfix/solve/pair_set.h"
 
 namespace skyfix::solve {
 namespace {
@@ -195,6 +198,20 @@ ceres::Solver::Options solver_options(bool shared_points) {
 }
 
 }  // namespace
+
+double fitting_loss_scale(const BundleProblem& problem, double least_scale) {
+  constexpr double kMedianOfUnitSpread = 1.1774;  // of a length with two unit normal components
+  std::vector<double> errors;
+  for (const BundleFrame& frame : problem.frames) {
+    for (const Observation& observation : frame.observations) {
+      const double squared =
+          squared_error_px(frame.camera, frame.view, problem.point(observation), observation.pixel);
+      errors.push_back(std::sqrt(squared) / observation.sigma_px);
+    }
+  }
+  const double spread = median(std::move(errors)) / kMedianOfUnitSpread;
+  return least_scale * (std::isfinite(spread) ? std::max(1.0, spread) : 1.0);
+}
 
 bool adjust(BundleProblem* bundle) {
   Blocks blocks = blocks_from(*bundle);

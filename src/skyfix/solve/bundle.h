@@ -37,6 +37,11 @@ struct BundleProblem {
   }
 };
 
+// The scale of the robust loss for residuals as they are now: `least_scale` sigmas, and in
+// proportion more where their spread (by the median) exceeds what sigma_px promises. A scale far
+// inside the residuals would let the few pairs that happen to agree decide.
+double fitting_loss_scale(const BundleProblem& problem, double least_scale);
+
 // Minimises the robust reprojection error, and the prior, over views, shared points and focal
 // factors, in place. False, and the problem as it was, when the solver gave nothing usable.
 bool adjust(BundleProblem* problem);

@@ -11,7 +11,6 @@ namespace skyfix::solve {
 BundleProblem bundle_of(const PairSet& pairs, const Consensus& seen, const Camera& camera,
                         const View& view, const PoseOptions& options) {
   BundleProblem problem;
-  problem.loss_scale = options.refine_scale_px;
   problem.refine_focal = options.refine_focal;
   BundleFrame frame{camera, view, {}};
   frame.observations.reserve(seen.inliers.size());
@@ -19,6 +18,7 @@ BundleProblem bundle_of(const PairSet& pairs, const Consensus& seen, const Camer
     frame.observations.push_back({pairs.pixel[i], pairs.point[i], pairs.sigma_px[i], -1});
   }
   problem.frames.push_back(std::move(frame));
+  problem.loss_scale = fitting_loss_scale(problem, options.refine_scale_px);
   return problem;
 }
 

@@ -64,7 +64,6 @@ Window make_window(const std::vector<SeenFrame>& frames, double point_sigma,
                    const PoseOptions& options) {
   Window window;
   window.problem.point_sigma = point_sigma;
-  window.problem.loss_scale = options.refine_scale_px;
   window.problem.refine_focal = options.refine_focal;
   find_shared_points(frames, &window);
   for (const SeenFrame& frame : frames) {
@@ -77,6 +76,7 @@ Window make_window(const std::vector<SeenFrame>& frames, double point_sigma,
     }
     window.problem.frames.push_back(std::move(made));
   }
+  window.problem.loss_scale = fitting_loss_scale(window.problem, options.refine_scale_px);
   return window;
 }
 
