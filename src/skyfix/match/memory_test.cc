@@ -51,7 +51,10 @@ TEST(ExtraBytes, AreWhatIsAllocated) {
       const std::size_t used = allocated - before - result;
       const std::size_t promised = nearest_neighbours_extra_bytes(n, m, d);
       EXPECT_LE(used, promised + 1024) << n << "x" << m << "x" << d << " threads " << threads;
-      EXPECT_GE(used, promised * 9 / 10) << n << "x" << m << "x" << d << " threads " << threads;
+      // With more threads, one may come too late to get a task and needs no memory then.
+      if (threads == 1) {
+        EXPECT_GE(used, promised * 9 / 10) << n << "x" << m << "x" << d;
+      }
     }
   }
   set_thread_count(0);

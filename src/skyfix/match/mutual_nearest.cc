@@ -85,24 +85,34 @@ std::size_t worker_count(const Kernel& kernel, std::int64_t query_rows) {
   return std::min<std::size_t>(thread_count(), tasks);
 }
 
+// A worker comes to be with its first task: inside another parallel_for only one is needed.
 void sweep_block(DescriptorView query, const MapBlock& block, const Kernel& kernel,
                  std::vector<std::unique_ptr<Worker>>& workers, NearestNeighbours& result) {
   const std::int64_t rows_per_task = task_rows(kernel);
   std::atomic<std::int64_t> next{0};
-  for (const auto& worker : workers) worker->start_block(block.slots());
+  for (const auto& worker : workers) {
+    if (worker) worker->start_block(block.slots());
+  }
+  const auto run_task = [&](Worker& worker, std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; i += kernel.panel_rows) {
+      worker.sweep(query, i, std::min<std::int64_t>(i + kernel.panel_rows, end), block, result);
+    }
+  };
   parallel_for(workers.size(), 1, [&](std::size_t first, std::size_t last) {
     for (std::size_t w = first; w < last; ++w) {
       std::int64_t task = 0;
       while ((task = next.fetch_add(rows_per_task)) < query.rows) {
-        const std::int64_t task_end = std::min(task + rows_per_task, query.rows);
-        for (std::int64_t i = task; i < task_end; i += kernel.panel_rows) {
-          const std::int64_t end = std::min<std::int64_t>(i + kernel.panel_rows, task_end);
-          workers[w]->sweep(query, i, end, block, result);
+        if (!workers[w]) {
+          workers[w] = std::make_unique<Worker>(kernel, block.capacity(), query.dimension);
+          workers[w]->start_block(block.slots());
         }
+        run_task(*workers[w], task, std::min(task + rows_per_task, query.rows));
       }
     }
   });
-  for (const auto& worker : workers) worker->merge_columns(block, result);
+  for (const auto& worker : workers) {
+    if (worker) worker->merge_columns(block, result);
+  }
 }
 
 }  // namespace
@@ -119,9 +129,7 @@ NearestNeighbours nearest_neighbours(DescriptorView query, DescriptorView map, S
 
   const Kernel& kernel = match::kernel_for(simd);
   MapBlock block(kernel, map.rows, map.dimension);
-  const std::int64_t slots = MapBlock::slot_capacity(kernel, map.rows, map.dimension);
   std::vector<std::unique_ptr<Worker>> workers(worker_count(kernel, query.rows));
-  for (auto& worker : workers) worker = std::make_unique<Worker>(kernel, slots, map.dimension);
   for (std::int64_t first = 0; first < map.rows;) {
     first = block.fill(map, first);
     sweep_block(query, block, kernel, workers, result);

@@ -1,5 +1,5 @@
 // Exact mutual nearest neighbours by dot product, without ever holding the N x M matrix: one
-// blocked pass, SIMD, all cores, O(N + M) memory.
+// blocked pass, SIMD, all cores; beyond inputs and outputs the memory is bounded by cache sizes.
 //
 // Rules: similarity = dot product; ties go to the lowest index in both directions; a row with any
 // NaN or infinite entry never matches and is never a neighbour; an empty side gives -1 everywhere;
@@ -38,12 +38,16 @@ struct MutualPair {
 };
 
 // Which instructions the kernel uses; chosen once per call.
+// "scalar" is portable code in the compiler's own short vectors. The two fused kernels agree to the
+// bit; scalar, without fused multiply-add, may differ in the last ones. A request beyond what the
+// machine has falls to its best.
 enum class Simd { automatic, scalar, avx2, avx512 };
 std::string_view simd_name(Simd simd);
 // The best this processor and operating system offer; SKYFIX_SIMD=scalar|avx2|avx512 lowers it.
 Simd best_simd();
 
-// Both dimensions must be equal (asserted). Throws nothing.
+// Both dimensions must be equal and at least 1, rows fewer than 2^31 - 64 (asserted). Products that
+// overflow float32 to NaN or -infinity count as none. Throws nothing but std::bad_alloc.
 NearestNeighbours nearest_neighbours(DescriptorView query, DescriptorView map,
                                      Simd simd = Simd::automatic);
 
@@ -57,7 +61,9 @@ std::vector<float> runner_up_scores(DescriptorView query, DescriptorView map,
                                     std::span<const std::uint32_t> group,
                                     std::span<const MutualPair> pairs, Simd simd = Simd::automatic);
 
-// Bytes that nearest_neighbours needs beyond its inputs and outputs, for the given shape.
+// Most bytes that nearest_neighbours needs beyond its inputs and outputs, for the given shape and
+// the present thread count: a block of the map (256 KiB or one panel) and, a thread, one panel of
+// queries and the block's column maxima. Independent of n and m once they exceed a block.
 std::size_t nearest_neighbours_extra_bytes(std::int64_t n, std::int64_t m, int dimension);
 
 namespace reference {

@@ -65,6 +65,7 @@ class MapBlock {
   }
   // Map row of a slot; a spare slot names the row whose copy it is.
   std::int32_t origin(std::int64_t slot) const { return origin_[slot]; }
+  std::int64_t capacity() const { return capacity_; }  // slots of the largest block
   std::int64_t slots() const { return used_panels_ * kernel_.panel_columns; }
   // Calls visit(slot) for each slot with a row of its own.
   template <class Visit>

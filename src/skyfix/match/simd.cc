@@ -10,9 +10,9 @@ namespace {
 Simd detect() {
 #if defined(__x86_64__)
   __builtin_cpu_init();
-  if (match::avx512_kernel() != nullptr && __builtin_cpu_supports("avx512f")) return Simd::avx512;
-  if (match::avx2_kernel() != nullptr && __builtin_cpu_supports("avx2") &&
-      __builtin_cpu_supports("fma")) {
+  if (__builtin_cpu_supports("avx512f") && match::avx512_kernel() != nullptr) return Simd::avx512;
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+      match::avx2_kernel() != nullptr) {
     return Simd::avx2;
   }
 #endif
