@@ -11,8 +11,7 @@ namespace skyfix::sim {
 namespace {
 
 constexpr std::size_t kBlobsPerMegapixel = 6000;
-constexpr double kSpotM = 6;            // side of the squares that share the points out
-constexpr double kSpotAllowance = 2.5;  // times the even share
+constexpr double kSpotM = 6;  // side of the squares that share the points out
 
 struct Cluster {
   Eigen::Vector3d first;
@@ -77,6 +76,25 @@ Eigen::Vector3d place_of(const Scene& scene, const Cluster& cluster, double radi
   return (place - cluster.first).norm() < radius_m ? place : cluster.first;
 }
 
+// Spots take turns, each giving the place that most photos detect next, so that the rim of the map,
+// which fewer photos see, gets its share. Places detected once come last.
+std::vector<const Cluster*> in_turns(const std::vector<Cluster>& clusters) {
+  std::vector<const Cluster*> order;
+  for (const Cluster& cluster : clusters) order.push_back(&cluster);
+  std::stable_sort(order.begin(), order.end(),
+                   [](const Cluster* a, const Cluster* b) { return a->photos > b->photos; });
+  std::unordered_map<std::uint64_t, std::size_t> taken;  // from each spot
+  std::unordered_map<const Cluster*, std::size_t> turn;
+  for (const Cluster* cluster : order) {
+    turn[cluster] = taken[cell_key(cluster->first.head<2>(), kSpotM)]++;
+  }
+  std::stable_sort(order.begin(), order.end(), [&](const Cluster* a, const Cluster* b) {
+    const auto rank = [&](const Cluster* c) { return std::pair(c->photos < 2, turn.at(c)); };
+    return rank(a) < rank(b);
+  });
+  return order;
+}
+
 }  // namespace
 
 std::vector<Eigen::Vector3d> detect_surface_points(const Scene& scene, const Camera& camera,
@@ -102,20 +120,9 @@ std::vector<Eigen::Vector3d> choose_landmarks(
   for (std::uint32_t photo = 0; photo < by_photo.size(); ++photo) {
     for (const Eigen::Vector3d& point : by_photo[photo]) clusters.add(point, photo);
   }
-  std::vector<const Cluster*> order;
-  std::unordered_map<std::uint64_t, std::size_t> taken;
-  for (const Cluster& cluster : clusters.all()) {
-    order.push_back(&cluster);
-    taken[cell_key(cluster.first.head<2>(), kSpotM)] = 0;
-  }
-  std::stable_sort(order.begin(), order.end(),
-                   [](const Cluster* a, const Cluster* b) { return a->photos > b->photos; });
-  const double even_share = double(count) / double(std::max<std::size_t>(1, taken.size()));
-  const std::size_t allowed = std::size_t(std::ceil(kSpotAllowance * even_share));
   std::vector<Eigen::Vector3d> landmarks;
-  for (const Cluster* cluster : order) {
+  for (const Cluster* cluster : in_turns(clusters.all())) {
     if (landmarks.size() >= count) break;
-    if (taken[cell_key(cluster->first.head<2>(), kSpotM)]++ >= allowed) continue;
     landmarks.push_back(place_of(scene, *cluster, radius_m));
   }
   return landmarks;

@@ -14,9 +14,9 @@ namespace skyfix::sim {
 std::vector<Eigen::Vector3d> detect_surface_points(const Scene& scene, const Camera& camera,
                                                    const Rigid3& cam_from_enu, const Image& rgb);
 
-// Merges detections of one place from several photos (within radius_m, horizontally) and chooses
-// about `count` places, those that most photos detect first, but not too many in one spot. A merged
-// place lies on the surface. Input and output orders are fixed.
+// Merges detections of one place from several photos (within radius_m) and chooses `count` places
+// (all, where there are fewer): evenly over the ground, in each spot those that most photos detect.
+// A merged place lies on the surface. The order is fixed by that of the detections.
 std::vector<Eigen::Vector3d> choose_landmarks(
     const Scene& scene, const std::vector<std::vector<Eigen::Vector3d>>& by_photo, double radius_m,
     std::size_t count);
