@@ -195,6 +195,12 @@ TEST(Jpeg, OversizedSegmentIsRefused) {
   EXPECT_NE(bytes.find(fits), std::string::npos);
 }
 
+TEST(Jpeg, TooLongASideIsRefused) {
+  EXPECT_EQ(reason_thrown_by([&] { encode_jpeg(blank(65501, 1, 1), 90); }),
+            Reason::unwritable_output);
+  EXPECT_EQ(decode(encode_jpeg(blank(65500, 1, 1), 90), true).width, 65500);
+}
+
 TEST(Jpeg, ColourIsStoredAt420) {
   const std::string bytes = encode_jpeg(waves(32, 32, 3), 90);
   const std::size_t frame = bytes.find("\xff\xc0");  // baseline

@@ -41,6 +41,7 @@ class Compressor {
       jpeg_finish_compress(&state_);
     });
     if (!done) {
+      buffer_ = nullptr;  // libjpeg may have moved it without telling us: only when memory ran out
       throw Error(Reason::unwritable_output, "the JPEG cannot be encoded: " + errors_.message());
     }
     return std::string(reinterpret_cast<const char*>(buffer_), size_);
@@ -71,6 +72,10 @@ std::string encode_jpeg(const Image& image, int quality,
                         const std::vector<std::string>& app1_segments) {
   assert(image.channels == 1 || image.channels == 3);
   assert(image.pixels.size() == std::size_t(image.width) * image.height * image.channels);
+  if (std::max(image.width, image.height) > JPEG_MAX_DIMENSION) {
+    throw Error(Reason::unwritable_output,
+                "a JPEG holds at most " + std::to_string(JPEG_MAX_DIMENSION) + " pixels a side");
+  }
   for (const std::string& segment : app1_segments) {
     if (segment.size() > kMaxSegmentBytes) {
       throw Error(Reason::unwritable_output, "the metadata do not fit into a JPEG segment");
