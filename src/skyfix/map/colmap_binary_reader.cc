@@ -152,3 +152,15 @@ std::size_t count_images_binary(const fs::path& folder) {
 }
 
 }  // namespace skyfix::colmap_io
+
+namespace skyfix {
+
+std::map<CameraId, Camera> read_colmap_cameras(const std::filesystem::path& cameras_bin) {
+  ColmapModel model;
+  colmap_io::ModelBuilder builder(model);
+  colmap_io::BinaryCursor in(cameras_bin, "camera", colmap_io::kCameraBytes);
+  colmap_io::read_cameras(in, builder);
+  return std::move(model.cameras);
+}
+
+}  // namespace skyfix

@@ -98,6 +98,9 @@ enum class ColmapFormat { binary, text };
 // (text: line number). Numbers in text use '.' whatever the locale; "0,01" is an error.
 ColmapModel read_colmap(const std::filesystem::path& folder);
 
+// The cameras of one cameras.bin alone. Throws as read_colmap.
+std::map<CameraId, Camera> read_colmap_cameras(const std::filesystem::path& cameras_bin);
+
 // Finds the model in `path`: the folder itself, or its largest sub-model (most images) such as
 // sparse/0, when `path` is a sparse/ or project folder. Throws Error(bad_model) listing what was
 // looked for.

@@ -28,6 +28,11 @@
 
 namespace skyfix {
 
+class MapTableWriter;
+namespace map_manifest {
+struct Manifest;
+}
+
 inline constexpr int kMapVersion = 1;
 
 // Features of one kind tied to map points, for all images: views into the mapped files.
@@ -62,15 +67,18 @@ struct MapCamera {
 // An opened map. Copies nothing large; move-only. Spans live as long as it does.
 class Map {
  public:
-  // Throws Error(unreadable_file | bad_map | map_version). Checks version, table list, sizes and
-  // shapes; `verify_hashes` also reads everything and compares SHA-256.
+  // Throws Error(unreadable_file | bad_map | map_version). Checks version, table list, sizes,
+  // shapes and offsets; `verify_hashes` also reads everything, compares SHA-256 and checks that
+  // every index is in range and every number finite. Without it a table whose bytes were changed in
+  // place is not noticed.
   static Map open(const std::filesystem::path& folder, bool verify_hashes = false);
   Map(Map&&) noexcept;
   Map& operator=(Map&&) noexcept;
   ~Map();
 
   const std::filesystem::path& folder() const;
-  // Identity of the content: SHA-256 over the tables' hashes (from map.json; cheap).
+  // Identity of the content: SHA-256 over the tables' and vocabularies' hashes, the cameras and the
+  // georegistration (from map.json; cheap).
   const std::string& content_hash() const;
   const nlohmann::json& manifest() const;
   const Georegistration& georegistration() const;
@@ -112,12 +120,16 @@ class Map {
 // beside and renamed; an existing map is replaced only when `overwrite`).
 class MapWriter {
  public:
-  // Only images with at least one 3D observation and points with a track are kept, sorted by image
-  // name (natural order) and point id. Observations without a point are dropped.
+  // Only images with at least one 3D observation and points with a track that an image observes are
+  // kept, sorted by image name (natural order) and point id, and the cameras of those images. What
+  // is not finite and observations without a point are dropped. `model` must outlive the writer.
+  // Throws Error(empty_model) when nothing is left, Error(bad_model) for images without a camera.
   MapWriter(const ColmapModel& model, const Georegistration& georegistration);
 
   // The image order of the map: index -> index in model.images.
   const std::vector<std::size_t>& model_image_of() const { return model_image_of_; }
+  // Points that the map keeps.
+  std::size_t point_count() const { return model_point_of_.size(); }
   // Map observations of image i as (pixel, point index), in map order.
   struct Observation {
     Eigen::Vector2d pixel;
@@ -142,10 +154,19 @@ class MapWriter {
   // Anything else for map.json (source paths and hashes, options).
   void set_note(const std::string& key, const nlohmann::json& value);
 
-  // Throws Error(unwritable_output) (also when the folder exists and is not a map).
+  // Throws Error(unwritable_output): also when the folder exists and is not a map, is a map and
+  // `overwrite` is not given, or holds files that are not the map's.
   void write(const std::filesystem::path& folder, bool overwrite);
 
  private:
+  void write_images(MapTableWriter& out) const;
+  void write_points(MapTableWriter& out) const;
+  void write_observations(MapTableWriter& out) const;
+  void write_features(MapTableWriter& out) const;
+  void write_places(MapTableWriter& out) const;
+  std::vector<MapCamera> used_cameras() const;
+  map_manifest::Manifest manifest(const MapTableWriter& written) const;
+
   struct FeatureTable {
     int dimension = 0;
     std::vector<ImageFeatures> by_image;
