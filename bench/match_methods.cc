@@ -99,4 +99,8 @@ std::string peer_versions() {
          openblas_get_config() + "; running its kernels for " + openblas_get_corename();
 }
 
+bool peer_is_handicapped() {
+  return std::string_view(openblas_get_corename()) == "Prescott" && best_simd() != Simd::scalar;
+}
+
 }  // namespace skyfix::bench

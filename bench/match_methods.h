@@ -22,4 +22,8 @@ void set_all_thread_counts(std::size_t threads);
 // "FAISS 1.7.3, OpenBLAS 0.3.21 ... SkylakeX".
 std::string peer_versions();
 
+// OpenBLAS did not know this processor and fell back to its SSE3 kernels, though it could do
+// better.
+bool peer_is_handicapped();
+
 }  // namespace skyfix::bench

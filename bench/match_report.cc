@@ -73,6 +73,10 @@ int run_match_benchmark(const MatchBenchmarkOptions& options, std::ostream& out)
   if (options.repeat < 1) throw Error(Reason::bad_option, "--repeat must be at least 1");
   set_all_thread_counts(options.threads);
   out << "skyfix " << simd_name(best_simd()) << "; " << peer_versions() << "\n";
+  if (peer_is_handicapped()) {
+    out << "OpenBLAS does not recognise this processor: for a fair comparison set "
+           "OPENBLAS_CORETYPE=SkylakeX (AVX-512) or Haswell (AVX2).\n";
+  }
   out << fmt::format("{:<12} {:<14} {:>7} {:>7} {:>4} {:<8} {:>9} {:>12} {:>8} {:>8} {:>6}\n",
                      "method", "device", "n", "m", "d", "dtype", "ms", "extra_bytes", "equal",
                      "GFLOP/s", "times");
