@@ -16,9 +16,9 @@ namespace skyfix {
 struct Keypoint {
   float x = 0;  // COLMAP pixels: the centre of the top-left pixel is (0.5, 0.5)
   float y = 0;
-  float scale = 1;       // px
-  float angle_rad = 0;   // image plane, x towards y
-  float response = 0;    // larger is stronger
+  float scale = 1;      // px
+  float angle_rad = 0;  // image plane, x towards y
+  float response = 0;   // larger is stronger
 };
 
 // Keypoints with one unit-length descriptor row each (dot product = similarity). Sorted by falling

@@ -26,7 +26,8 @@ struct Tie {
 // Every feature goes to its nearest observation within the radius; an observation keeps the
 // nearest max_per_observation features (ties to the stronger, then lower index). Sorted by
 // observation, then distance.
-std::vector<Tie> tie_features(const FeatureSet& features, std::span<const Eigen::Vector2d> observations,
+std::vector<Tie> tie_features(const FeatureSet& features,
+                              std::span<const Eigen::Vector2d> observations,
                               const TieOptions& options = {});
 
 }  // namespace skyfix

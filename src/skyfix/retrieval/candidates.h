@@ -42,7 +42,7 @@ struct Candidate {
 };
 
 enum class CandidatePolicy { retrieval_first, retrieval_only, temporal_first };
-std::string_view candidate_policy_name(CandidatePolicy policy);  // "retrieval-first" ...
+std::string_view candidate_policy_name(CandidatePolicy policy);     // "retrieval-first" ...
 CandidatePolicy candidate_policy_from_name(std::string_view name);  // throws Error(bad_option)
 
 // De-duplicates by image name and orders by policy. retrieval_first: faiss proposals in rank order,
@@ -62,15 +62,16 @@ struct Fusion {
   int num_temporal_candidates = 0;
   int num_prior_candidates = 0;
 };
-Fusion fuse_candidates(const Map& map, std::span<const ProposalList> lists, const FusionOptions& options);
+Fusion fuse_candidates(const Map& map, std::span<const ProposalList> lists,
+                       const FusionOptions& options);
 
-// Map images by distance of their centres to where the camera is expected (last good fix moved on by
-// its motion), at most `limit`; images whose optical axis is more than 60 degrees from the expected
-// one are left out.
+// Map images by distance of their centres to where the camera is expected (last good fix moved on
+// by its motion), at most `limit`; images whose optical axis is more than 60 degrees from the
+// expected one are left out.
 ProposalList temporal_candidates(const Map& map, const Rigid3& expected_cam_from_map, int limit);
 
-// Map images by horizontal distance to a GPS position; empty without georegistration or when none is
-// within `radius_m`.
+// Map images by horizontal distance to a GPS position; empty without georegistration or when none
+// is within `radius_m`.
 ProposalList prior_candidates(const Map& map, const Wgs84& position, double radius_m, int limit);
 
 // What the record keeps of the retrieval of one frame.

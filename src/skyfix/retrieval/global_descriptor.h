@@ -34,14 +34,15 @@ std::unique_ptr<GlobalDescriptor> make_vlad_descriptor(std::string_view local_ki
                                                        std::span<const float> centres, int clusters,
                                                        std::string vocabulary_hash, int long_side);
 
-// On disk: FOLDER/<kind>-<first 12 of vocabulary hash>/STEM_r<resize>_<12 hex>.npy, the digits being
-// the first 12 of SHA-1 over "absolute path\nsize\nmtime_ns" in UTF-8: safe against equal file names
-// and replaced photos. Written atomically; a corrupt or misshapen entry counts as absent. A stem is
-// cut to 150 bytes; a photo that does not exist has no entry. Thread-safe.
+// On disk: FOLDER/<kind>-<first 12 of vocabulary hash>/STEM_r<resize>_<12 hex>.npy, the digits
+// being the first 12 of SHA-1 over "absolute path\nsize\nmtime_ns" in UTF-8: safe against equal
+// file names and replaced photos. Written atomically; a corrupt or misshapen entry counts as
+// absent. A stem is cut to 150 bytes; a photo that does not exist has no entry. Thread-safe.
 class DescriptorCache {
  public:
   // Empty folder = off.
-  DescriptorCache(std::filesystem::path folder, std::string_view kind, std::string_view vocabulary_hash);
+  DescriptorCache(std::filesystem::path folder, std::string_view kind,
+                  std::string_view vocabulary_hash);
   enum class Outcome { off, hit, miss, corrupt };
   struct Lookup {
     Outcome outcome = Outcome::off;
@@ -49,7 +50,8 @@ class DescriptorCache {
   };
   Lookup find(const std::filesystem::path& photo, int resize, int dimension) const;
   // Failure to write is logged once, never thrown.
-  void store(const std::filesystem::path& photo, int resize, std::span<const float> descriptor) const;
+  void store(const std::filesystem::path& photo, int resize,
+             std::span<const float> descriptor) const;
   // Where the entry of a photo lies (whether it exists or not); empty when off.
   std::filesystem::path entry(const std::filesystem::path& photo, int resize) const;
 

@@ -1,6 +1,6 @@
 // VLAD over local descriptors (Jegou et al. 2010; intra-normalisation: Arandjelovic and Zisserman
-// 2013). Vocabulary: mean of the unit descriptors assigned by largest cosine, not renormalised; ties
-// to the lowest index; a centre without members stays as it is.
+// 2013). Vocabulary: mean of the unit descriptors assigned by largest cosine, not renormalised;
+// ties to the lowest index; a centre without members stays as it is.
 #pragma once
 
 #include <cstdint>
