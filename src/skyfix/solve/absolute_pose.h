@@ -26,8 +26,9 @@ struct PointPair {
 struct PoseOptions {
   double max_error_px = 8;  // inlier threshold of the robust stage
   // Scale of the robust loss (Cauchy), in units of sigma_px; wider where the residuals' own spread
-  // exceeds sigma_px.
-  double refine_scale_px = 1.0;
+  // exceeds sigma_px. At 2 the estimate is nearly as sharp as least squares on clean pairs, and its
+  // covariance right even for 20 of them.
+  double refine_scale_px = 2.0;
   int max_iterations = 20000;
   double confidence = 0.9999;
   std::uint64_t seed = 1;

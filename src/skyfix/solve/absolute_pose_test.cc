@@ -198,6 +198,21 @@ TEST(RefinePose, ConvergesFromPerturbedPoses) {
   }
 }
 
+TEST(RefinePose, IsRobustThoughThePoorStartMadeItForgiving) {
+  const Camera camera = distorted_camera();
+  const Rigid3 truth = pose_of({.heading_deg = 70, .tilt_deg = 25});
+  auto pairs = make_pairs(camera, truth, {.count = 80, .relief = 6, .noise_px = 0.5});
+  for (int i = 0; i < 20; ++i) pairs[i].pixel += Eigen::Vector2d(30, -25);  // all one way
+  PoseOptions options;
+  options.max_error_px = 150;
+  solve::Vector6 step;
+  step << 3, -2, 2, 0.02, 0.03, -0.02;
+  const Rigid3 start = solve::pose_from_view(solve::moved(solve::view_from_pose(truth), step));
+  const PoseEstimate got = refine_pose(pairs, camera, start, options);
+  ASSERT_TRUE(got.found);
+  EXPECT_THAT(got.cam_from_map, PoseNear(truth, 0.4, 0.2));
+}
+
 TEST(RefinePose, HasNoPoseFromAHopelessStart) {
   const Camera camera = survey_camera();
   const auto pairs = make_pairs(camera, pose_of({}), {.count = 80, .relief = 6});

@@ -38,8 +38,9 @@ struct Normal {
   Eigen::MatrixXd frames;
   std::vector<Eigen::Matrix3d> points;
   std::vector<Eigen::MatrixXd> couplings;  // unknowns of the frames x 3
-  double squared_influence = 0;            // sum of s w^2
-  double squared_weights = 0;              // sum of w^2
+  double squared_influence = 0;            // sum of s w^2: of psi, squared
+  double slope = 0;                        // sum of w^2: of psi', its mean over directions
+  double squared_slope = 0;                // sum of psi'^2, its mean over directions
   std::size_t observations = 0;
 };
 
@@ -59,7 +60,10 @@ Normal normal_matrix(const BundleProblem& problem) {
       const double squared = row->residual.squaredNorm();
       const double weight = 1 / (1 + squared / scale_squared);
       out.squared_influence += squared * weight * weight;
-      out.squared_weights += weight * weight;
+      // psi' is w across the residual and w^2 (1 - s / c^2) along it.
+      const double along = weight * weight * (1 - squared / scale_squared);
+      out.slope += weight * weight;
+      out.squared_slope += (weight * weight + along * along) / 2;
       ++out.observations;
       out.frames.block(first, first, each, each) += row->by_frame.transpose() * row->by_frame;
       if (observation.shared_point < 0) continue;
@@ -75,11 +79,16 @@ Normal normal_matrix(const BundleProblem& problem) {
 std::optional<double> variance_of(const Normal& normal) {
   constexpr double kFewestSpare = 4;
   constexpr double kLeast = 1e-12;  // exact data: a small positive definite answer, not zero
-  const double spare =
-      2.0 * static_cast<double>(normal.observations) - static_cast<double>(normal.frames.rows());
+  const double count = static_cast<double>(normal.observations);
+  const double unknowns = static_cast<double>(normal.frames.rows());
+  const double spare = 2 * count - unknowns;
   if (spare < kFewestSpare) return std::nullopt;
-  const double slope = normal.squared_weights / static_cast<double>(normal.observations);
-  return std::max(kLeast, normal.squared_influence / spare / (slope * slope));
+  const double slope = normal.slope / count;
+  const double slope_variance = std::max(0.0, normal.squared_slope / count - slope * slope);
+  const double correction = 1 + unknowns / (2 * count) * slope_variance / (slope * slope);
+  const double asymptotic = normal.squared_influence / spare / (slope * slope);
+  const double student = spare / (spare - 2);
+  return std::max(kLeast, correction * correction * student * asymptotic);
 }
 
 // Eliminates the shared points (Schur complement).

@@ -64,6 +64,11 @@ TEST(Covariance, IsEstimatedNotAssumed) {
   EXPECT_LE(count, 199);
 }
 
+TEST(Covariance, HoldsForFewPairs) {
+  const Trial trial{.pairs = {.count = 20, .relief = 8, .noise_px = 1}};
+  EXPECT_GE(held(trial, distorted_camera(), {.heading_deg = 50, .tilt_deg = 20}), 176);
+}
+
 TEST(Covariance, HoldsOnAPlaneSeenStraightDownWithOutliers) {
   const Trial trial{.pairs = {.count = 120, .noise_px = 1, .outlier_share = 0.3}};
   EXPECT_GE(held(trial, survey_camera(), {.heading_deg = 10}), 176);

@@ -24,7 +24,7 @@ BundleProblem bundle_of(const PairSet& pairs, const Consensus& seen, const Camer
 
 std::optional<Polished> polish(const PairSet& pairs, const Camera& camera, const View& start,
                                const PoseOptions& options) {
-  constexpr int kRounds = 4;
+  constexpr int kRounds = 5;
   if (!start.finite()) return std::nullopt;
   Polished out{camera, start, consensus(pairs, camera, start, options.max_error_px)};
   for (int round = 0; round < kRounds && out.seen.count() >= options.min_inliers; ++round) {
@@ -34,7 +34,9 @@ std::optional<Polished> polish(const PairSet& pairs, const Camera& camera, const
     Consensus seen = consensus(pairs, frame.camera, frame.view, options.max_error_px);
     // The robust optimum may leave borderline pairs out, but not half of what it came from.
     if (2 * seen.count() < out.seen.count()) break;
-    const bool settled = seen.inliers == out.seen.inliers;
+    // The loss was fitted to the residuals of the start: a poor one makes it too forgiving.
+    const double scale_now = fitting_loss_scale(problem, options.refine_scale_px);
+    const bool settled = seen.inliers == out.seen.inliers && problem.loss_scale < 1.1 * scale_now;
     out = {frame.camera, frame.view, std::move(seen)};
     if (settled) break;
   }

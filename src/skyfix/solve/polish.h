@@ -14,7 +14,8 @@ struct Polished {
   Consensus seen;  // at options.max_error_px
 };
 
-// Bundle adjustment over the inliers, which are found again after each round until they stay.
+// Bundle adjustment over the inliers; these and the scale of the loss are found again after each
+// round until they stay.
 // nullopt when the view is not finite or explains fewer than options.min_inliers.
 std::optional<Polished> polish(const PairSet& pairs, const Camera& camera, const View& start,
                                const PoseOptions& options);
