@@ -32,8 +32,11 @@ struct FeatureSet {
 };
 
 struct FeatureOptions {
-  int max_features = 8000;           // the strongest are kept; 0 = all
+  int max_features = 20000;          // the strongest are kept; 0 = all
   double contrast_threshold = 0.02;  // SIFT: lower gives more and weaker features
+  // A picture with a longer side is shrunk to this first, and the keypoints are mapped back; 0 =
+  // never. COLMAP does the same (3200), so its observations lie on the same features.
+  int max_long_side_px = 3200;
 };
 
 class LocalFeatures {

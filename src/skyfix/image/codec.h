@@ -2,6 +2,8 @@
 // Codecs throw skyfix::Error without a file: the dispatcher adds it.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <csetjmp>
 #include <cstddef>
 #include <cstdint>
@@ -27,6 +29,11 @@ Image decode_tiff(Bytes bytes, const DecodeOptions& options);
 
 // An image of that size and kind, all zero.
 Image blank_image(int width, int height, int channels);
+
+// A side of a picture whose longer side shrinks to `long_side`; at least one pixel.
+inline int scaled_side(int side, int long_side, int longer) {
+  return std::max(1, static_cast<int>(std::lround(double(side) * long_side / longer)));
+}
 
 // Grey or RGB as wanted, from grey or RGB.
 Image to_channels(Image image, int channels);

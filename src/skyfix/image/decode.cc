@@ -55,10 +55,8 @@ void require_within(const ImageInfo& info, double max_megapixels) {
 std::array<int, 2> fitted_size(const ImageInfo& info, int long_side) {
   const int longer = std::max(info.width, info.height);
   if (long_side <= 0 || longer <= long_side) return {info.width, info.height};
-  const auto scaled = [&](int side) {
-    return std::max(1, static_cast<int>(std::lround(double(side) * long_side / longer)));
-  };
-  return {scaled(info.width), scaled(info.height)};
+  return {codec::scaled_side(info.width, long_side, longer),
+          codec::scaled_side(info.height, long_side, longer)};
 }
 
 // Runs `work`; an Error from it gets the file's name.

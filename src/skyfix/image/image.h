@@ -70,6 +70,8 @@ std::string encode_png(const Image& image);
 
 // Area average when shrinking, bicubic when growing.
 Image resize(const Image& image, int width, int height);
+// The picture itself where its long side is within `long_side_px`, else resized to that.
+Image shrink_to(const Image& image, int long_side_px);
 // Turned by `quarters` x 90 degrees clockwise, without loss.
 Image turn(const Image& image, int quarters);
 // Gaussian blur; sigma in pixels.

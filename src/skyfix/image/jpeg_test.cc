@@ -1,7 +1,5 @@
 #include <gtest/gtest.h>
 
-#include <chrono>
-
 #include "skyfix/base/file.h"
 #include "skyfix/image/image.h"
 #include "skyfix/image/jpeg_errors.h"
@@ -219,20 +217,6 @@ TEST(Jpeg, RealPhotosDecode) {
     const Image grey = decode_image(entry.path());
     EXPECT_LT(mean_difference(grey, to_grey(decode_image(entry.path(), {.grey = false}))), 1.5);
   }
-}
-
-TEST(Jpeg, GreyPhotoDecodesInMilliseconds) {
-  SKYFIX_REQUIRE_PHOTOS(folder);
-  const std::string bytes = read_file(*folder / "DJI_0020.JPG");
-  double best_ms = 1e9;
-  for (int i = 0; i < 5; ++i) {
-    const auto start = std::chrono::steady_clock::now();
-    decode(bytes, true);
-    const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
-    best_ms = std::min(best_ms, took.count());
-  }
-  RecordProperty("grey_1600x900_ms", std::to_string(best_ms));
-  EXPECT_LT(best_ms, 250) << "far above the few milliseconds of the fast path";
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 // Resizing, turning, blurring, colours: OpenCV's imgproc behind our own value type.
+#include <algorithm>
 #include <cassert>
+#include <cmath>
 #include <opencv2/core.hpp>
 #include <opencv2/imgproc.hpp>
 #include <utility>
@@ -28,6 +30,13 @@ Image resize(const Image& image, int width, int height) {
   cv::Mat to = view_of(out);
   cv::resize(view_of(image), to, to.size(), 0, 0, shrinks ? cv::INTER_AREA : cv::INTER_CUBIC);
   return out;
+}
+
+Image shrink_to(const Image& image, int long_side_px) {
+  const int longer = std::max(image.width, image.height);
+  if (longer <= long_side_px) return image;
+  return resize(image, codec::scaled_side(image.width, long_side_px, longer),
+                codec::scaled_side(image.height, long_side_px, longer));
 }
 
 Image turn(const Image& image, int quarters) {

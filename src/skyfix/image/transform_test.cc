@@ -51,6 +51,17 @@ TEST(Transform, ResizeKeepsTheContentInPlace) {
   EXPECT_LT(mean_difference(resize(taller, 120, 90), picture), 2);
 }
 
+TEST(Transform, ShrinkToNeverGrows) {
+  const Image picture = waves(120, 90, 1);
+  EXPECT_EQ(shrink_to(picture, 200).pixels, picture.pixels);
+  const Image small = shrink_to(picture, 40);
+  EXPECT_EQ(small.width, 40);
+  EXPECT_EQ(small.height, 30);
+  const Image line = shrink_to(waves(1, 300, 1), 20);  // the short side keeps a pixel
+  EXPECT_EQ(line.width, 1);
+  EXPECT_EQ(line.height, 20);
+}
+
 TEST(Transform, GreyIsRec601Luma) {
   Image picture = blank(3, 1, 3);
   picture.pixels = {255, 0, 0, 0, 255, 0, 0, 0, 255};
