@@ -20,7 +20,15 @@ enum class FixStatus { ok, rejected, failed, skipped };
 std::string_view fix_status_name(FixStatus status);
 
 // Where the query's camera came from.
-enum class CameraSource { unknown, given, map_camera, map_camera_scaled, map_camera_turned, exif, guess };
+enum class CameraSource {
+  unknown,
+  given,
+  map_camera,
+  map_camera_scaled,
+  map_camera_turned,
+  exif,
+  guess
+};
 std::string_view camera_source_name(CameraSource source);
 
 struct FixPose {

@@ -1,0 +1,407 @@
+#include "skyfix/localize/localizer.h"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <functional>
+#include <new>
+
+#include "skyfix/base/error.h"
+#include "skyfix/base/hash.h"
+
+namespace skyfix {
+namespace {
+
+constexpr int kMinSidePx = 64;
+constexpr int kMinFeatures = 16;
+constexpr int kMinMatches = 6;
+constexpr int kPoolFactor = 3;  // the pool asked of the index is this many times vpr_top_k
+
+// Adds the milliseconds of its life to a telemetry entry.
+class StageTimer {
+ public:
+  StageTimer(FixTelemetry& telemetry, const char* stage)
+      : slot_(telemetry.timing_ms[stage]), begin_(std::chrono::steady_clock::now()) {}
+  ~StageTimer() {
+    slot_ += std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin_)
+                 .count();
+  }
+
+ private:
+  double& slot_;
+  std::chrono::steady_clock::time_point begin_;
+};
+
+void require(bool allowed, const std::string& option, double value, const std::string& range) {
+  if (!allowed) {
+    throw Error(Reason::bad_option, fmt::format("{} is {}; allowed is {}", option, value, range));
+  }
+}
+
+// The run's seed mixed with the frame's name: frames do not depend on each other's draws.
+std::uint64_t frame_seed(std::uint64_t run_seed, const std::string& name) {
+  const std::string hex = sha1_hex(name).substr(0, 15);
+  return run_seed ^ std::stoull(hex, nullptr, 16);
+}
+
+double median_depth(const Map& map) {
+  std::vector<double> depths;
+  const auto offset = map.observation_offset();
+  const auto point = map.observation_point();
+  for (std::size_t i = 0; i < map.image_count(); ++i) {
+    const Rigid3 cam_from_map = map.cam_from_map(i);
+    const std::uint64_t step = std::max<std::uint64_t>(1, (offset[i + 1] - offset[i]) / 20);
+    for (std::uint64_t k = offset[i]; k < offset[i + 1]; k += step) {
+      depths.push_back((cam_from_map * map.point(point[k])).z());
+    }
+    if (depths.size() > 4000) break;
+  }
+  if (depths.empty()) return 1;
+  std::nth_element(depths.begin(), depths.begin() + depths.size() / 2, depths.end());
+  return std::max(1e-9, depths[depths.size() / 2]);
+}
+
+void fail(Fix& fix, FixStatus status, Reason reason, std::string text) {
+  fix.status = status;
+  fix.reason = reason;
+  fix.reason_text = std::move(text);
+  fix.pose.reset();
+}
+
+}  // namespace
+
+// Values that the stages hand on. `done` ends the pipeline early.
+struct Localizer::Frame {
+  Frame(const InputPhoto& from, const TrackState& memory) : photo(from), track(memory) {}
+
+  Fix fix;
+  const InputPhoto& photo;
+  const TrackState& track;
+  PhotoMetadata metadata;
+  QueryCamera camera;
+  Image image;
+  FeatureSet features;
+  std::vector<std::uint32_t> candidate_images;
+  std::vector<MapPair> pairs;   // first matches
+  PoseEstimate first;           // pose from the first matches
+  PoseEvidence evidence;        // of the first pose
+  std::vector<MapPair> guided;  // found where expected
+  int expected = 0;
+  PoseEstimate final;  // refined over the guided pairs
+  std::vector<PointPair> final_pairs;
+  bool done = false;
+
+  void stop(FixStatus status, Reason reason, std::string text) {
+    fail(fix, status, reason, std::move(text));
+    done = true;
+  }
+};
+
+void LocalizeOptions::validate() const {
+  require(vpr_top_k >= 1 && vpr_top_k <= 1000, "--vpr-top-k", vpr_top_k, "1 to 1000");
+  require(vpr_query_resize >= 64 && vpr_query_resize <= 8192, "--vpr-query-resize",
+          vpr_query_resize, "64 to 8192 px");
+  require(temporal_candidates >= 0 && temporal_candidates <= 1000, "--temporal-candidates",
+          temporal_candidates, "0 (off) to 1000");
+  require(match_max_points >= 0, "--match-max-points", match_max_points, "0 (all) or more");
+  require(ba_window == 0 || (ba_window >= 2 && ba_window <= 50), "--ba-window", ba_window,
+          "0 (off) or 2 to 50");
+  require(query_features.max_features >= 0, "--max-features", query_features.max_features,
+          "0 (all) or more");
+  require(prior_radius_m > 0, "--prior-radius", prior_radius_m, "more than 0 m");
+  pose.validate();
+  verdict.validate();
+}
+
+Localizer::Localizer(const Map& map, const LocalizeOptions& options, GivenCameras cameras,
+                     const DescriptorCache& cache)
+    : map_(map),
+      options_(options),
+      cameras_(std::move(cameras)),
+      cache_(cache),
+      features_(map.features(options.features)),
+      places_(map.places("vlad-" + options.features)),
+      extractor_(make_local_features(options.features, options.query_features)),
+      global_(make_vlad_descriptor(options.features, places_.vocabulary, places_.clusters,
+                                   places_.vocabulary_hash, options.vpr_query_resize)),
+      scene_scale_(median_depth(map)) {
+  options_.validate();
+}
+
+Fix Localizer::localize(const InputPhoto& photo, const TrackState& track,
+                        std::vector<PointPair>* pairs) const {
+  Frame frame(photo, track);
+  frame.fix.name = photo.name;
+  frame.fix.index = photo.index;
+  frame.fix.retrieval.policy = options_.policy;
+  using Stage = void (Localizer::*)(Frame&) const;
+  static constexpr std::pair<const char*, Stage> kStages[] = {
+      {"read", &Localizer::read_photo},       {"camera", &Localizer::resolve_camera},
+      {"retrieve", &Localizer::retrieve},     {"features", &Localizer::extract},
+      {"solve", &Localizer::match_and_solve}, {"verdict", &Localizer::decide},
+  };
+  const StageTimer total(frame.fix.telemetry, "total");
+  try {
+    for (const auto& [name, stage] : kStages) {
+      const StageTimer timer(frame.fix.telemetry, name);
+      (this->*stage)(frame);
+      if (frame.done) break;
+    }
+  } catch (const Error& error) {
+    const bool refused = error.reason() == Reason::camera_mismatch;
+    fail(frame.fix, refused ? FixStatus::rejected : FixStatus::failed, error.reason(),
+         error.message());
+  } catch (const std::bad_alloc&) {
+    fail(frame.fix, FixStatus::failed, Reason::out_of_memory, "there was not enough memory");
+  } catch (const std::exception& error) {
+    fail(frame.fix, FixStatus::failed, Reason::internal, error.what());
+  }
+  if (pairs != nullptr) *pairs = std::move(frame.final_pairs);
+  return std::move(frame.fix);
+}
+
+void Localizer::read_photo(Frame& frame) const {
+  const ImageInfo info = probe_image(frame.photo.path);
+  frame.fix.image_width = info.width;
+  frame.fix.image_height = info.height;
+  if (std::min(info.width, info.height) < kMinSidePx) {
+    frame.stop(FixStatus::failed, Reason::image_too_small,
+               fmt::format("{} x {} px; both sides need at least {} px", info.width, info.height,
+                           kMinSidePx));
+    return;
+  }
+  frame.metadata = read_metadata(frame.photo.path);
+  if (frame.metadata.orientation.value_or(1) != 1) {
+    frame.fix.warnings.push_back(
+        fmt::format("EXIF orientation {}: pixels are used as stored", *frame.metadata.orientation));
+  }
+}
+
+void Localizer::resolve_camera(Frame& frame) const {
+  frame.camera = resolve_query_camera(frame.photo.name, frame.fix.image_width,
+                                      frame.fix.image_height, frame.metadata, cameras_, map_);
+  frame.fix.camera_source = frame.camera.source;
+  frame.fix.camera = frame.camera.hypotheses.front();
+  frame.fix.warnings.insert(frame.fix.warnings.end(), frame.camera.warnings.begin(),
+                            frame.camera.warnings.end());
+  // Decoding comes after the cheap refusals.
+  frame.image =
+      decode_image(frame.photo.path, {.grey = true, .max_megapixels = options_.max_megapixels});
+}
+
+std::vector<float> Localizer::query_descriptor(Frame& frame) const {
+  RetrievalReport& report = frame.fix.retrieval;
+  const int resize_px = options_.vpr_query_resize;
+  auto found = cache_.find(frame.photo.path, resize_px, global_->dimension());
+  frame.fix.telemetry.query_descriptor_cache = cache_outcome_name(found.outcome);
+  if (found.outcome == DescriptorCache::Outcome::hit) {
+    report.query_descriptor_source = "cache";
+    return std::move(found.descriptor);
+  }
+  report.query_descriptor_source = global_->kind();
+  const std::vector<float> descriptor = global_->compute(shrink_to(frame.image, resize_px));
+  if (found.outcome != DescriptorCache::Outcome::off) {
+    cache_.store(frame.photo.path, resize_px, descriptor);
+  }
+  return descriptor;
+}
+
+void Localizer::retrieve(Frame& frame) const {
+  const int pool = kPoolFactor * options_.vpr_top_k;
+  std::vector<ProposalList> lists;
+  lists.push_back(search_places(places_, query_descriptor(frame), pool));
+  if (const auto expected = frame.track.expected_pose(frame.photo.index);
+      expected && options_.temporal_candidates > 0) {
+    lists.push_back(temporal_candidates(map_, *expected, options_.temporal_candidates));
+  }
+  if (const auto position = frame.metadata.position(); position && options_.prior_candidates) {
+    lists.push_back(prior_candidates(map_, *position, options_.prior_radius_m, pool));
+  }
+  const Fusion fusion = fuse_candidates(map_, lists, {options_.policy, pool, options_.vpr_top_k});
+
+  RetrievalReport& report = frame.fix.retrieval;
+  for (const ProposalList& list : lists) {
+    const int count = static_cast<int>(list.proposals.size());
+    if (list.source == CandidateSource::faiss) report.num_faiss_proposed = count;
+    if (list.source == CandidateSource::temporal) report.num_temporal_proposed = count;
+    if (list.source == CandidateSource::prior) report.num_prior_proposed = count;
+  }
+  report.num_faiss_candidates = fusion.num_faiss_candidates;
+  report.num_temporal_candidates = fusion.num_temporal_candidates;
+  report.num_prior_candidates = fusion.num_prior_candidates;
+  for (const Candidate& candidate : fusion.candidates) {
+    report.candidates.push_back({candidate, 0, 0});
+    frame.candidate_images.push_back(candidate.image_index);
+  }
+  if (frame.candidate_images.empty()) {
+    frame.stop(FixStatus::failed, Reason::no_candidates,
+               "no map image was proposed for this frame");
+    return;
+  }
+  report.selected_source = candidate_source_name(fusion.candidates.front().selected_source);
+}
+
+void Localizer::extract(Frame& frame) const {
+  frame.features = extractor_->extract(frame.image);
+  if (frame.features.keypoints.size() < kMinFeatures) {
+    frame.stop(FixStatus::failed, Reason::no_features,
+               fmt::format("{} local features, at least {} are needed",
+                           frame.features.keypoints.size(), kMinFeatures));
+  }
+}
+
+void Localizer::match_and_solve(Frame& frame) const {
+  const CandidatePool pool = gather_candidates(features_, frame.candidate_images);
+  {
+    const StageTimer timer(frame.fix.telemetry, "match");
+    frame.pairs = match_to_map(frame.features, pool, options_.match_max_points);
+  }
+  const std::vector<PointPair> pairs = solver_pairs(frame.pairs, frame.features, map_);
+  frame.fix.matches = static_cast<int>(pairs.size());
+  if (pairs.size() < kMinMatches) {
+    frame.stop(FixStatus::failed, Reason::too_few_matches,
+               fmt::format("{} 2D-3D matches, at least {} are needed", pairs.size(), kMinMatches));
+    return;
+  }
+  PoseOptions pose = options_.pose;
+  pose.seed = frame_seed(options_.seed, frame.photo.name);
+  for (const Camera& camera : frame.camera.hypotheses) {
+    PoseEstimate estimate = estimate_pose(pairs, camera, pose);
+    const bool better =
+        !frame.first.found || estimate.inlier_count > frame.first.inlier_count ||
+        (estimate.inlier_count == frame.first.inlier_count && estimate.rms_px < frame.first.rms_px);
+    if (estimate.found && better) frame.first = std::move(estimate);
+  }
+  if (!frame.first.found) {
+    frame.stop(FixStatus::failed, Reason::no_pose_found,
+               fmt::format("no pose explains enough of {} matches", pairs.size()));
+    return;
+  }
+  frame.evidence = pose_evidence(pairs, frame.first, pose);
+  frame.fix.camera = frame.first.camera;
+
+  // Twice: the first pose is only as good as the first matches.
+  frame.final = frame.first;
+  for (const double radius_factor : {2.0, 1.0}) {
+    GuidedOptions guided = options_.guided;
+    guided.radius_px *= radius_factor;
+    const GuidedMatches found = match_guided(frame.features, pool, map_, frame.final.camera,
+                                             frame.final.cam_from_map, guided);
+    const std::vector<PointPair> wider = solver_pairs(found.pairs, frame.features, map_);
+    PoseOptions narrow = pose;
+    narrow.max_error_px = guided.radius_px;
+    PoseEstimate refined = refine_pose(wider, frame.final.camera, frame.final.cam_from_map, narrow);
+    frame.expected = found.expected;
+    if (!refined.found || refined.inlier_count < frame.first.inlier_count / 2) break;
+    refined.planar = frame.first.planar;
+    refined.alternative = frame.first.alternative;
+    frame.guided = found.pairs;
+    frame.final = std::move(refined);
+    frame.final_pairs = wider;
+  }
+}
+
+void Localizer::count_candidates(Frame& frame) const {
+  RetrievalReport& report = frame.fix.retrieval;
+  auto entry_of = [&](std::uint32_t image) -> RetrievalReport::Entry& {
+    const auto at = std::find(frame.candidate_images.begin(), frame.candidate_images.end(), image);
+    return report.candidates[at - frame.candidate_images.begin()];
+  };
+  for (std::size_t i = 0; i < frame.pairs.size(); ++i) {
+    RetrievalReport::Entry& entry = entry_of(frame.pairs[i].image);
+    ++entry.matches;
+    if (frame.first.inlier[i]) ++entry.inliers;
+  }
+  const auto best =
+      std::max_element(report.candidates.begin(), report.candidates.end(),
+                       [](const auto& a, const auto& b) { return a.inliers < b.inliers; });
+  report.selected_source = candidate_source_name(best->candidate.selected_source);
+}
+
+void Localizer::decide(Frame& frame) const {
+  count_candidates(frame);
+  const bool guided = !frame.final_pairs.empty();
+  const std::vector<PointPair> first_pairs = solver_pairs(frame.pairs, frame.features, map_);
+  const std::vector<PointPair>& pairs = guided ? frame.final_pairs : first_pairs;
+  const PoseEvidence evidence = pose_evidence(pairs, frame.final, options_.pose);
+
+  VerdictInput input;
+  input.found = frame.final.found;
+  input.inliers = frame.final.inlier_count;
+  input.log10_false_alarms = frame.evidence.log10_false_alarms;
+  input.coverage = evidence.coverage;
+  input.expected = frame.expected;
+  input.support = frame.expected > 0 ? double(frame.final.inlier_count) / frame.expected : 0;
+  input.first_inliers = frame.first.inlier_count;
+  if (frame.first.alternative) input.alternative_inliers = frame.first.alternative->inliers;
+
+  Fix& fix = frame.fix;
+  fix.inliers = frame.final.inlier_count;
+  fix.coverage = evidence.coverage;
+  fix.reprojection_px = frame.final.rms_px;
+  fix.log10_false_alarms = frame.evidence.log10_false_alarms;
+  fix.planar = frame.final.planar;
+  if (frame.first.alternative) {
+    fix.alternative =
+        Fix::Alternative{frame.first.alternative->cam_from_map, frame.first.alternative->inliers,
+                         frame.first.alternative->rms_px};
+  }
+  const Verdict verdict = judge(input, options_.verdict);
+  if (verdict.refusal) {
+    frame.stop(FixStatus::rejected, *verdict.refusal, verdict.text);
+    frame.final_pairs.clear();
+    return;
+  }
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    if (frame.final.inlier[i]) fix.inlier_points.push_back({pairs[i].pixel, pairs[i].group});
+  }
+  // Joint refinement rests on the inliers alone.
+  std::vector<PointPair> inlier_pairs;
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    if (frame.final.inlier[i]) inlier_pairs.push_back(pairs[i]);
+  }
+  frame.final_pairs = std::move(inlier_pairs);
+  fix.status = FixStatus::ok;
+  set_pose(fix, frame.final);
+}
+
+void Localizer::set_pose(Fix& fix, const PoseEstimate& estimate) const {
+  FixPose pose;
+  pose.cam_from_world = estimate.cam_from_map;
+  pose.covariance_map = estimate.covariance_map;
+  const Georegistration& geo = map_.georegistration();
+  if (geo.known()) {
+    const Eigen::Vector3d enu = geo.enu_from_map * estimate.cam_from_map.centre();
+    pose.position_enu = enu;
+    pose.position_wgs84 = EnuFrame(geo.origin).wgs84_from_enu(enu);
+    pose.orientation_ypr_ned = gimbal_from_cam_from_enu(
+        (estimate.cam_from_map.rotation * geo.enu_from_map.rotation.conjugate()).normalized());
+    if (estimate.covariance_map) {
+      Eigen::Matrix<double, 6, 6> turn = Eigen::Matrix<double, 6, 6>::Zero();
+      const Eigen::Matrix3d rotation = geo.enu_from_map.rotation.toRotationMatrix();
+      turn.topLeftCorner<3, 3>() = geo.enu_from_map.scale * rotation;
+      turn.bottomRightCorner<3, 3>() = rotation;
+      pose.covariance_enu = turn * *estimate.covariance_map * turn.transpose();
+    }
+  }
+  fix.pose = std::move(pose);
+  fix.camera = estimate.camera;
+}
+
+void Localizer::refine_with_window(Fix& fix, std::span<const WindowFrame> frames) const {
+  if (fix.status != FixStatus::ok || frames.size() < 2) return;
+  const StageTimer timer(fix.telemetry, "window");
+  // Points move within a pixel's worth of the scene's depth.
+  const double point_sigma = scene_scale_ / frames.back().camera.focal_x();
+  const PoseEstimate refined = refine_window(frames, point_sigma, options_.pose);
+  if (!refined.found) {
+    fix.warnings.push_back("joint refinement did not converge; the single-frame pose is kept");
+    return;
+  }
+  set_pose(fix, refined);
+  fix.reprojection_px = refined.rms_px;
+}
+
+}  // namespace skyfix

@@ -1,0 +1,222 @@
+#include "skyfix/localize/map_match.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <unordered_map>
+
+#include "skyfix/base/parallel.h"
+
+namespace skyfix {
+namespace {
+
+// Features sorted into square cells, for searches around a pixel.
+class FeatureGrid {
+ public:
+  FeatureGrid(const FeatureSet& features, int width, int height, double cell_px)
+      : features_(features), cell_px_(cell_px) {
+    columns_ = static_cast<int>(width / cell_px) + 1;
+    rows_ = static_cast<int>(height / cell_px) + 1;
+    start_.assign(static_cast<std::size_t>(columns_) * rows_ + 1, 0);
+    for (const Keypoint& keypoint : features.keypoints) ++start_[cell(keypoint.x, keypoint.y) + 1];
+    std::partial_sum(start_.begin(), start_.end(), start_.begin());
+    order_.resize(features.keypoints.size());
+    std::vector<std::uint32_t> next(start_.begin(), start_.end() - 1);
+    for (std::uint32_t i = 0; i < order_.size(); ++i) {
+      const Keypoint& keypoint = features.keypoints[i];
+      order_[next[cell(keypoint.x, keypoint.y)]++] = i;
+    }
+  }
+
+  // Calls visit(feature index) for all features within `radius` (at most one cell) of `pixel`.
+  template <class Visit>
+  void around(const Eigen::Vector2d& pixel, double radius, Visit visit) const {
+    const int column = clamp_column(pixel.x());
+    const int row = clamp_row(pixel.y());
+    for (int y = std::max(0, row - 1); y <= std::min(rows_ - 1, row + 1); ++y) {
+      for (int x = std::max(0, column - 1); x <= std::min(columns_ - 1, column + 1); ++x) {
+        const std::size_t c = static_cast<std::size_t>(y) * columns_ + x;
+        for (std::uint32_t k = start_[c]; k < start_[c + 1]; ++k) {
+          const Keypoint& keypoint = features_.keypoints[order_[k]];
+          const Eigen::Vector2d off(keypoint.x - pixel.x(), keypoint.y - pixel.y());
+          if (off.squaredNorm() <= radius * radius) visit(order_[k]);
+        }
+      }
+    }
+  }
+
+ private:
+  int clamp_column(double x) const {
+    return std::clamp(static_cast<int>(x / cell_px_), 0, columns_ - 1);
+  }
+  int clamp_row(double y) const { return std::clamp(static_cast<int>(y / cell_px_), 0, rows_ - 1); }
+  std::size_t cell(double x, double y) const {
+    return static_cast<std::size_t>(clamp_row(y)) * columns_ + clamp_column(x);
+  }
+
+  const FeatureSet& features_;
+  double cell_px_;
+  int columns_ = 0;
+  int rows_ = 0;
+  std::vector<std::uint32_t> start_;
+  std::vector<std::uint32_t> order_;
+};
+
+float dot(const float* a, const float* b, int dimension) {
+  float sum = 0;
+  for (int k = 0; k < dimension; ++k) sum += a[k] * b[k];
+  return sum;
+}
+
+// The pool's rows sorted by map point: rows of one point stand together.
+struct PointRows {
+  std::vector<std::uint32_t> order;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> ranges;  // [begin, end) into order
+};
+
+PointRows rows_by_point(const CandidatePool& pool) {
+  PointRows rows;
+  rows.order.resize(pool.point.size());
+  std::iota(rows.order.begin(), rows.order.end(), 0);
+  std::stable_sort(rows.order.begin(), rows.order.end(),
+                   [&](std::uint32_t a, std::uint32_t b) { return pool.point[a] < pool.point[b]; });
+  for (std::uint32_t begin = 0; begin < rows.order.size();) {
+    std::uint32_t end = begin + 1;
+    while (end < rows.order.size() &&
+           pool.point[rows.order[end]] == pool.point[rows.order[begin]]) {
+      ++end;
+    }
+    rows.ranges.emplace_back(begin, end);
+    begin = end;
+  }
+  return rows;
+}
+
+// Keeps, from pairs sorted best first, the first that claims each feature.
+std::vector<MapPair> settle_features(std::vector<MapPair> pairs) {
+  std::sort(pairs.begin(), pairs.end(), [](const MapPair& a, const MapPair& b) {
+    if (a.score != b.score) return a.score > b.score;
+    return a.point < b.point;
+  });
+  std::unordered_map<std::uint32_t, bool> taken;
+  std::erase_if(pairs,
+                [&](const MapPair& pair) { return !taken.emplace(pair.feature, true).second; });
+  return pairs;
+}
+
+}  // namespace
+
+CandidatePool gather_candidates(const MapFeatures& features,
+                                std::span<const std::uint32_t> images) {
+  CandidatePool pool;
+  pool.dimension = features.dimension;
+  std::size_t rows = 0;
+  for (const std::uint32_t image : images)
+    rows += features.offset[image + 1] - features.offset[image];
+  pool.descriptors.reserve(rows * features.dimension);
+  pool.point.reserve(rows);
+  pool.image.reserve(rows);
+  for (const std::uint32_t image : images) {
+    const std::size_t begin = features.offset[image];
+    const std::size_t end = features.offset[image + 1];
+    const float* first = features.descriptor.data() + begin * features.dimension;
+    pool.descriptors.insert(pool.descriptors.end(), first,
+                            first + (end - begin) * features.dimension);
+    pool.point.insert(pool.point.end(), features.point.begin() + begin,
+                      features.point.begin() + end);
+    pool.image.insert(pool.image.end(), end - begin, image);
+  }
+  return pool;
+}
+
+std::vector<MapPair> match_to_map(const FeatureSet& features, const CandidatePool& pool,
+                                  int max_pairs) {
+  const DescriptorView query{features.descriptors.data(),
+                             static_cast<std::int64_t>(features.keypoints.size()), pool.dimension};
+  const std::vector<MutualPair> mutual = mutual_pairs(nearest_neighbours(query, pool.view()));
+  const std::vector<float> runner_up = runner_up_scores(query, pool.view(), pool.point, mutual);
+  std::vector<MapPair> pairs;
+  pairs.reserve(mutual.size());
+  for (std::size_t i = 0; i < mutual.size(); ++i) {
+    MapPair pair;
+    pair.feature = static_cast<std::uint32_t>(mutual[i].query);
+    pair.point = pool.point[mutual[i].map];
+    pair.image = pool.image[mutual[i].map];
+    pair.score = mutual[i].score;
+    pair.margin = std::isfinite(runner_up[i]) ? mutual[i].score - runner_up[i] : mutual[i].score;
+    pairs.push_back(pair);
+  }
+  std::sort(pairs.begin(), pairs.end(), [](const MapPair& a, const MapPair& b) {
+    if (a.margin != b.margin) return a.margin > b.margin;
+    return a.feature < b.feature;
+  });
+  if (max_pairs > 0 && pairs.size() > static_cast<std::size_t>(max_pairs)) pairs.resize(max_pairs);
+  return pairs;
+}
+
+GuidedMatches match_guided(const FeatureSet& features, const CandidatePool& pool, const Map& map,
+                           const Camera& camera, const Rigid3& cam_from_map,
+                           const GuidedOptions& options) {
+  const FeatureGrid grid(features, camera.width, camera.height, options.radius_px);
+  const PointRows rows = rows_by_point(pool);
+  struct Found {
+    bool expected = false;
+    MapPair pair;
+  };
+  std::vector<Found> found(rows.ranges.size());
+  parallel_for(rows.ranges.size(), 256, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const auto [first, last] = rows.ranges[i];
+      const std::uint32_t point = pool.point[rows.order[first]];
+      const auto pixel = camera.project(cam_from_map * map.point(point));
+      if (!pixel || pixel->x() < 0 || pixel->y() < 0 || pixel->x() > camera.width ||
+          pixel->y() > camera.height) {
+        continue;
+      }
+      found[i].expected = true;
+      MapPair best;
+      best.score = static_cast<float>(options.min_score);
+      bool any = false;
+      grid.around(*pixel, options.radius_px, [&](std::uint32_t feature) {
+        for (std::uint32_t k = first; k < last; ++k) {
+          const std::uint32_t row = rows.order[k];
+          const float score =
+              dot(features.descriptor(feature),
+                  pool.descriptors.data() + std::size_t(row) * pool.dimension, pool.dimension);
+          if (score > best.score) {
+            best = {feature, point, pool.image[row], score, 0};
+            any = true;
+          }
+        }
+      });
+      if (any) found[i].pair = best;
+    }
+  });
+  GuidedMatches matches;
+  for (const Found& entry : found) {
+    matches.expected += entry.expected ? 1 : 0;
+    if (entry.pair.score > 0) matches.pairs.push_back(entry.pair);
+  }
+  matches.pairs = settle_features(std::move(matches.pairs));
+  return matches;
+}
+
+std::vector<PointPair> solver_pairs(std::span<const MapPair> pairs, const FeatureSet& features,
+                                    const Map& map) {
+  std::vector<PointPair> result;
+  result.reserve(pairs.size());
+  for (const MapPair& pair : pairs) {
+    const Keypoint& keypoint = features.keypoints[pair.feature];
+    PointPair solver;
+    solver.pixel = {keypoint.x, keypoint.y};
+    solver.point = map.point(pair.point);
+    solver.sigma_px = 1;
+    solver.quality = pair.margin;
+    solver.group = pair.point;
+    result.push_back(solver);
+  }
+  return result;
+}
+
+}  // namespace skyfix
