@@ -1,0 +1,49 @@
+// The command line: one file per subcommand, nothing but options and wiring. Each add_* function
+// declares its subcommand under `parent` and says what running it does.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "skyfix/base/progress.h"
+
+namespace skyfix::cli {
+
+// Exit statuses (docs/cli.md).
+inline constexpr int kExitOk = 0;
+inline constexpr int kExitSomeWithoutFix = 1;  // --strict only
+inline constexpr int kExitCannotRun = 2;
+
+// Options that every subcommand understands.
+struct Globals {
+  std::string log_level = "info";
+  std::string log_format = "text";
+  int threads = 0;
+  bool no_progress = false;
+
+  // A bar on a terminal, otherwise nothing.
+  std::unique_ptr<Progress> progress() const;
+};
+
+struct Command {
+  CLI::App* app = nullptr;
+  std::function<int()> run;  // returns the exit status; throws Error
+};
+using Commands = std::vector<Command>;
+
+void add_map(CLI::App& root, const Globals& globals, Commands& commands);
+void add_localize(CLI::App& root, const Globals& globals, Commands& commands);
+void add_evaluate(CLI::App& root, const Globals& globals, Commands& commands);
+void add_simulate(CLI::App& root, const Globals& globals, Commands& commands);
+void add_records(CLI::App& root, const Globals& globals, Commands& commands);
+void add_export(CLI::App& root, const Globals& globals, Commands& commands);
+void add_bench(CLI::App& root, const Globals& globals, Commands& commands);
+void add_licenses(CLI::App& root, const Globals& globals, Commands& commands);
+
+// The whole program: parses, runs, prints errors. Returns the exit status.
+int run_program(int argc, char** argv);
+
+}  // namespace skyfix::cli

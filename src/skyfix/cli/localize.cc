@@ -1,0 +1,246 @@
+#include <spdlog/fmt/fmt.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+
+#include "skyfix/base/error.h"
+#include "skyfix/base/file.h"
+#include "skyfix/base/hash.h"
+#include "skyfix/base/log.h"
+#include "skyfix/base/parallel.h"
+#include "skyfix/base/version.h"
+#include "skyfix/cli/commands.h"
+#include "skyfix/localize/runner.h"
+#include "skyfix/report/map_sketch_data.h"
+#include "skyfix/report/run_folder.h"
+#include "skyfix/report/table.h"
+
+namespace skyfix::cli {
+namespace fs = std::filesystem;
+
+namespace {
+
+std::atomic<bool> interrupted{false};
+
+extern "C" void on_interrupt(int) {
+  interrupted = true;
+  std::signal(SIGINT, SIG_DFL);  // a second Ctrl-C ends the program at once
+}
+
+struct LocalizeArguments {
+  std::string map;
+  std::string input;
+  std::string out;
+  std::string cameras;
+  std::string policy = "retrieval-first";
+  std::string descriptor_cache;  // empty = the user's cache folder
+  std::int64_t query_start = 1;
+  std::int64_t query_end = -1;
+  bool dry_run = false;
+  bool resume = false;
+  bool strict = false;
+  bool verify_map = false;
+  LocalizeOptions options;
+};
+
+// Everything that results depend on, for the manifest and for --resume.
+Json configuration_of(const LocalizeArguments& arguments, const Map& map) {
+  const LocalizeOptions& options = arguments.options;
+  Json json;
+  json["skyfix"] = std::string(version());
+  json["command"] = "localize";
+  json["map_content_sha256"] = map.content_hash();
+  json["cameras_sha256"] =
+      arguments.cameras.empty() ? Json(nullptr) : Json(sha256_hex_of_file(arguments.cameras));
+  json["options"] = {
+      {"features", options.features},
+      {"max_features", options.query_features.max_features},
+      {"contrast_threshold", options.query_features.contrast_threshold},
+      {"max_long_side_px", options.query_features.max_long_side_px},
+      {"max_megapixels", options.max_megapixels},
+      {"vpr_top_k", options.vpr_top_k},
+      {"vpr_query_resize", options.vpr_query_resize},
+      {"candidate_policy", std::string(candidate_policy_name(options.policy))},
+      {"temporal_candidates", options.temporal_candidates},
+      {"prior_candidates", options.prior_candidates},
+      {"prior_radius_m", options.prior_radius_m},
+      {"match_max_points", options.match_max_points},
+      {"max_error_px", options.pose.max_error_px},
+      {"refine_scale_px", options.pose.refine_scale_px},
+      {"max_iterations", options.pose.max_iterations},
+      {"refine_focal", options.pose.refine_focal},
+      {"guided_radius_px", options.guided.radius_px},
+      {"guided_min_score", options.guided.min_score},
+      {"min_inliers", options.verdict.min_inliers},
+      {"max_log10_false_alarms", options.verdict.max_log10_false_alarms},
+      {"min_coverage", options.verdict.min_coverage},
+      {"min_support", options.verdict.min_support},
+      {"max_alternative_ratio", options.verdict.max_alternative_ratio},
+      {"ba_window", options.ba_window},
+      {"seed", options.seed},
+  };
+  return json;
+}
+
+RunSetup setup_of(const LocalizeArguments& arguments, const Map& map, const InputList& input) {
+  RunSetup setup;
+  setup.configuration = configuration_of(arguments, map);
+  setup.about["map"] = fs::absolute(arguments.map).string();
+  setup.about["input"] = fs::absolute(arguments.input).string();
+  setup.about["revision"] = std::string(git_revision());
+  setup.about["threads"] = thread_count();
+  setup.about["units"] = map.georegistration().known() ? "metres" : "arbitrary";
+  setup.about["altitude_datum"] = std::string(altitude_datum_name(map.georegistration().datum));
+  setup.about["ignored_files"] = input.ignored_files;
+  for (const InputPhoto& photo : input.photos) setup.inputs.push_back({photo.name, photo.index});
+  char host[256] = "";
+  if (::gethostname(host, sizeof(host) - 1) == 0) setup.host.host = host;
+  return setup;
+}
+
+DescriptorCache open_cache(const LocalizeArguments& arguments, const Map& map) {
+  if (arguments.descriptor_cache == "off") return DescriptorCache({}, "", "");
+  const fs::path folder = arguments.descriptor_cache.empty() ? user_cache_folder() / "descriptors"
+                                                             : fs::path(arguments.descriptor_cache);
+  const MapPlaces places = map.places("vlad-" + arguments.options.features);
+  return DescriptorCache(folder, places.kind, places.vocabulary_hash);
+}
+
+void draw_sketch(const fs::path& run, const Map& map, const std::vector<Record>& records) {
+  const MapSketch sketch = make_map_sketch(map, records, nullptr, run.filename().string());
+  write_file_atomic(run / "map.svg", map_sketch_svg(sketch));
+}
+
+int run_localize(LocalizeArguments arguments, const Globals& globals) {
+  arguments.options.policy = candidate_policy_from_name(arguments.policy);
+  arguments.options.validate();
+  InputList input = list_input(arguments.input);
+  if (input.differs_from_text_order) {
+    log::warn("frames are in natural order (2 before 10), which differs from text order here");
+  }
+  if (input.ignored_files > 0) {
+    log::info("{} files are not images (by name) and were left out", input.ignored_files);
+  }
+  select_range(input, arguments.query_start, arguments.query_end);
+  if (arguments.dry_run) {
+    for (const InputPhoto& photo : input.photos) {
+      std::printf("%lld\t%s\n", static_cast<long long>(photo.index), photo.name.c_str());
+    }
+    return kExitOk;
+  }
+  if (arguments.out.empty())
+    throw Error(Reason::bad_option, "--out is missing: the run folder to write");
+  const Map map = Map::open(arguments.map, arguments.verify_map);
+  if (!map.georegistration().known()) {
+    log::warn("the map is in arbitrary units: positions are not metres, and there is no latitude");
+  }
+  const GivenCameras cameras =
+      arguments.cameras.empty() ? GivenCameras() : GivenCameras::read(arguments.cameras);
+  const DescriptorCache cache = open_cache(arguments, map);
+  const Localizer localizer(map, arguments.options, cameras, cache);
+
+  const RunSetup setup = setup_of(arguments, map, input);
+  RunFolder folder = arguments.resume ? RunFolder::resume(arguments.out, setup)
+                                      : RunFolder::create(arguments.out, setup);
+  if (!folder.recorded().empty()) {
+    log::info("{} frames are recorded already and are kept", folder.recorded().size());
+  }
+  interrupted = false;
+  std::signal(SIGINT, on_interrupt);
+  std::signal(SIGTERM, on_interrupt);
+  const BatchResult result = run_batch(
+      localizer, input.photos, folder.recorded_fixes(),
+      [&](const Fix& fix) {
+        folder.append({fix, std::nullopt});
+      },
+      *globals.progress(), interrupted);
+  folder.finish(result.cancelled ? RunState::cancelled : RunState::finished);
+  const std::vector<Record> records = read_run(arguments.out).records;
+  draw_sketch(arguments.out, map, records);
+  std::fputs(run_summary(records).c_str(), stdout);
+  if (result.cancelled) {
+    std::printf("stopped; go on with the same command and --resume\n");
+    return kExitCannotRun;
+  }
+  const bool all_fixed = folder.counts().with(FixStatus::ok) == folder.counts().frames;
+  return arguments.strict && !all_fixed ? kExitSomeWithoutFix : kExitOk;
+}
+
+void add_matching_options(CLI::App& app, LocalizeArguments& arguments) {
+  LocalizeOptions& options = arguments.options;
+  app.add_option("--features", options.features, "Local features: sift")->capture_default_str();
+  app.add_option("--max-features", options.query_features.max_features,
+                 "Per photo, the strongest; 0 = all")
+      ->capture_default_str();
+  app.add_option("--vpr-top-k", options.vpr_top_k,
+                 "Retrieved map images used first; three times as many are asked for")
+      ->capture_default_str();
+  app.add_option("--vpr-query-resize", options.vpr_query_resize,
+                 "Long side of the picture that the global descriptor sees, px")
+      ->capture_default_str();
+  app.add_option("--candidate-policy", arguments.policy,
+                 "retrieval-first, retrieval-only or temporal-first")
+      ->capture_default_str();
+  app.add_option("--temporal-candidates", options.temporal_candidates,
+                 "Map images near the last good fix, at most; 0 = off")
+      ->capture_default_str();
+  app.add_flag("--prior-candidates", options.prior_candidates,
+               "The photos' GPS proposes map images too");
+  app.add_option("--prior-radius", options.prior_radius_m, "Of that, m")->capture_default_str();
+  app.add_option("--match-max-points", options.match_max_points,
+                 "Best matches kept after mutual filtering; 0 = all")
+      ->capture_default_str();
+  app.add_option(
+      "--descriptor-cache", arguments.descriptor_cache,
+      "Folder for the photos' global descriptors, or off (default: the user's cache folder)");
+}
+
+void add_solving_options(CLI::App& app, LocalizeArguments& arguments) {
+  LocalizeOptions& options = arguments.options;
+  app.add_option("--cameras", arguments.cameras,
+                 "The photos' cameras: COLMAP cameras.txt or .bin, or an hloc list");
+  app.add_option("--max-error", options.pose.max_error_px, "Inlier threshold of the first pose, px")
+      ->capture_default_str();
+  app.add_flag("--refine-focal", options.pose.refine_focal,
+               "Refine the focal length too (never on flat nadir views: it cannot be seen there)");
+  app.add_option("--ba-window", options.ba_window,
+                 "Refine the newest frame jointly with the good frames before it, this many in "
+                 "all; 0 = off")
+      ->capture_default_str();
+  app.add_option("--min-inliers", options.verdict.min_inliers, "Fewer are never a fix")
+      ->capture_default_str();
+  app.add_option("--max-megapixels", options.max_megapixels, "Larger photos are refused")
+      ->capture_default_str();
+  app.add_option("--seed", options.seed, "Same input and seed, same records")
+      ->capture_default_str();
+}
+
+}  // namespace
+
+void add_localize(CLI::App& root, const Globals& globals, Commands& commands) {
+  CLI::App* app =
+      root.add_subcommand("localize", "Say where photos were taken, in a map: one record each");
+  auto arguments = std::make_shared<LocalizeArguments>();
+  app->add_option("--map", arguments->map, "Map folder (skyfix map build)")->required();
+  app->add_option("--input,--images", arguments->input,
+                  "Photo, folder of photos, or text file with one path a line")
+      ->required();
+  app->add_option("--out", arguments->out, "Run folder to write (new, or with --resume)");
+  app->add_option("--query-start", arguments->query_start,
+                  "First photo, counted from 1 in natural order")
+      ->capture_default_str();
+  app->add_option("--query-end", arguments->query_end, "Last photo, included; -1 = the last")
+      ->capture_default_str();
+  app->add_flag("--dry-run", arguments->dry_run, "Only list the photos that would be used");
+  app->add_flag("--resume", arguments->resume,
+                "Go on with a run that was cut, keeping what it recorded");
+  app->add_flag("--strict", arguments->strict, "Exit status 1 if any photo has no fix");
+  app->add_flag("--verify-map", arguments->verify_map, "Compare the map's hashes first");
+  add_matching_options(*app, *arguments);
+  add_solving_options(*app, *arguments);
+  commands.push_back({app, [arguments, &globals] { return run_localize(*arguments, globals); }});
+}
+
+}  // namespace skyfix::cli

@@ -1,0 +1,139 @@
+#include <spdlog/fmt/fmt.h>
+
+#include <cstdio>
+#include <new>
+#include <span>
+
+#include "skyfix/base/error.h"
+#include "skyfix/base/log.h"
+#include "skyfix/base/parallel.h"
+#include "skyfix/base/text.h"
+#include "skyfix/base/version.h"
+#include "skyfix/cli/commands.h"
+
+namespace skyfix::cli {
+namespace {
+
+constexpr const char* kDescription =
+    "Skyfix tells a camera where it is from its pictures.\n"
+    "\n"
+    "  skyfix map build --colmap SPARSE --images DIR --out MAP   make a map from a COLMAP model\n"
+    "  skyfix localize --map MAP --input PHOTOS --out RUN        one fix per photo\n"
+    "  skyfix evaluate --run RUN --reference reference.json      compare with known poses\n";
+
+void add_globals(CLI::App& root, Globals& globals) {
+  root.add_option("--log-level", globals.log_level, "trace, debug, info, warning, error or off")
+      ->capture_default_str();
+  root.add_option("--log-format", globals.log_format, "text, or json: one object a line")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"text", "json"}));
+  root.add_option("--threads", globals.threads, "Threads to work with; 0 = all cores")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 1024));
+  root.add_flag("--no-progress", globals.no_progress, "No progress bar, even on a terminal");
+}
+
+// The innermost subcommand that the arguments named.
+const CLI::App* innermost(const CLI::App* app) {
+  while (!app->get_subcommands().empty()) app = app->get_subcommands().front();
+  return app;
+}
+
+void collect_names(const CLI::App& app, std::vector<std::string>& names) {
+  for (const CLI::App* child : app.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(child->get_name());
+  }
+  for (const CLI::Option* option : app.get_options([](const CLI::Option*) { return true; })) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+}
+
+// What to say about arguments that nobody understands: the nearest names.
+std::string explain_unknown(const CLI::App& root) {
+  const CLI::App* app = innermost(&root);
+  std::vector<std::string> names;
+  collect_names(*app, names);
+  if (app != &root) collect_names(root, names);
+  std::string text;
+  for (const std::string& word : root.remaining(true)) {
+    const std::string bare = word.substr(0, word.find('='));
+    text +=
+        fmt::format("'{}' is not known to {}.", word, app == &root ? "skyfix" : app->get_name());
+    if (const auto near = nearest_name(bare, names))
+      text += fmt::format(" Did you mean '{}'?", *near);
+    break;
+  }
+  return text;
+}
+
+int report_parse_error(const CLI::App& root, const CLI::ParseError& error) {
+  const CLI::App* app = innermost(&root);
+  std::string path;
+  for (const CLI::App* at = app; at != nullptr; at = at->get_parent()) {
+    path = at->get_name() + (path.empty() ? "" : " " + path);
+  }
+  const std::string unknown = explain_unknown(root);
+  std::fprintf(stderr, "skyfix: %s\n        See %s --help\n",
+               unknown.empty() ? error.what() : unknown.c_str(), path.c_str());
+  return kExitCannotRun;
+}
+
+int run_command(const Globals& globals, const Commands& commands) {
+  try {
+    log::configure(globals.log_level,
+                   globals.log_format == "json" ? log::Format::json : log::Format::text);
+    set_thread_count(static_cast<std::size_t>(globals.threads));
+    for (const Command& command : commands) {
+      if (command.app->parsed()) return command.run();
+    }
+    return kExitCannotRun;
+  } catch (const Error& error) {
+    std::fprintf(stderr, "skyfix: %s (%s)\n", error.what(),
+                 std::string(reason_name(error.reason())).c_str());
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr, "skyfix: not enough memory (out_of_memory)\n");
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "skyfix: %s\n        This is a fault of the program; please report it.\n",
+                 error.what());
+  }
+  return kExitCannotRun;
+}
+
+}  // namespace
+
+int run_program(int argc, char** argv) {
+  CLI::App root(kDescription, "skyfix");
+  root.set_version_flag("--version", std::string(version_text()));
+  root.require_subcommand(1);
+  root.fallthrough();
+  root.set_help_all_flag("--help-all", "Help of all subcommands");
+  Globals globals;
+  add_globals(root, globals);
+  Commands commands;
+  add_localize(root, globals, commands);
+  add_map(root, globals, commands);
+  add_evaluate(root, globals, commands);
+  add_export(root, globals, commands);
+  add_records(root, globals, commands);
+  add_simulate(root, globals, commands);
+  add_bench(root, globals, commands);
+  add_licenses(root, globals, commands);
+  if (argc == 1) {
+    std::fputs(root.help().c_str(), stdout);
+    return kExitCannotRun;
+  }
+  try {
+    root.parse(argc, argv);
+  } catch (const CLI::CallForHelp& call) {
+    return root.exit(call);
+  } catch (const CLI::CallForAllHelp& call) {
+    return root.exit(call);
+  } catch (const CLI::CallForVersion& call) {
+    return root.exit(call);
+  } catch (const CLI::ParseError& error) {
+    return report_parse_error(root, error);
+  }
+  return run_command(globals, commands);
+}
+
+}  // namespace skyfix::cli
