@@ -38,32 +38,28 @@ skyfix::ColmapModel sound_model() {
   return model;
 }
 
-const fs::path& scratch() {
-  static const fs::path folder = [] {
-    const fs::path path =
-        fs::temp_directory_path() / ("skyfix-colmap-fuzz-" + std::to_string(::getpid()));
-    fs::create_directories(path);
-    std::atexit([] { fs::remove_all(scratch()); });
-    return path;
-  }();
-  return folder;
-}
+// Where the models lie; removed at the end.
+struct Scratch {
+  fs::path path = fs::temp_directory_path() / ("skyfix-colmap-fuzz-" + std::to_string(::getpid()));
+  ~Scratch() { fs::remove_all(path); }
+};
 
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace skyfix;
+  static const Scratch scratch;
   if (size == 0) return 0;
   const ColmapFormat format = data[0] & 1 ? ColmapFormat::text : ColmapFormat::binary;
   const std::string suffix = format == ColmapFormat::text ? ".txt" : ".bin";
-  const fs::path folder = scratch() / suffix.substr(1);
+  const fs::path folder = scratch.path / suffix.substr(1);
   write_colmap(sound_model(), folder, format);
   write_file_atomic(folder / (kStems[(data[0] >> 1) % 5] + suffix),
                     {reinterpret_cast<const char*>(data) + 1, size - 1});
   try {
     const ColmapModel model = read_colmap(folder);
     check_model(model);
-    const fs::path again = scratch() / "again";
+    const fs::path again = scratch.path / "again";
     write_colmap(model, again, ColmapFormat::binary);
     if (read_colmap(again).images.size() != model.images.size()) std::abort();
   } catch (const Error&) {
