@@ -1,6 +1,8 @@
 #include "skyfix/simulate/flight.h"
 
 #include <fmt/format.h>
+#include <algorithm>
+#include <cmath>
 
 #include <numbers>
 

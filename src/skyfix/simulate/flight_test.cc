@@ -1,6 +1,7 @@
 #include "skyfix/simulate/flight.h"
 
 #include <gmock/gmock.h>
+#include <cmath>
 
 #include "skyfix/base/error.h"
 #include "skyfix/geo/testing.h"

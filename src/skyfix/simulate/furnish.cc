@@ -1,5 +1,6 @@
 // Places what stands on each parcel. Positions are planned in the layout's frame.
 #include <array>
+#include <cmath>
 #include <optional>
 
 #include "skyfix/simulate/world.h"

@@ -1,6 +1,9 @@
 // The ground's colours. Everything is a function of position and footprint; contrasts are those of
 // real fields and roads, with blobs of a few pixels at the heights that drones fly at, so that
 // feature detectors find the same places from neighbouring photos.
+#include <algorithm>
+#include <array>
+#include <cmath>
 #include <numbers>
 
 #include "skyfix/simulate/materials.h"

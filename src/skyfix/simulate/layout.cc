@@ -1,5 +1,7 @@
 #include "skyfix/simulate/layout.h"
 
+#include <algorithm>
+#include <cmath>
 #include <numeric>
 
 namespace skyfix::sim {

@@ -1,5 +1,7 @@
 #include "skyfix/simulate/reference.h"
 
+#include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <numbers>
 

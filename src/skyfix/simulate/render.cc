@@ -1,8 +1,11 @@
 // One photo of the scene: a ray through each pixel, more where an edge of a solid or of a shadow
 // crosses it (the ground's own patterns are filtered by their footprint already).
+#include <algorithm>
 #include <array>
 #include <cassert>
+#include <cmath>
 #include <numbers>
+#include <optional>
 
 #include "skyfix/base/parallel.h"
 #include "skyfix/simulate/materials.h"

@@ -1,6 +1,9 @@
 #include "skyfix/simulate/simulate.h"
 
 #include <gmock/gmock.h>
+#include <cstdlib>
+#include <map>
+#include <optional>
 
 #include <fstream>
 #include <nlohmann/json.hpp>

@@ -1,6 +1,7 @@
 #include "skyfix/simulate/tracks.h"
 
-#include <optional>
+#include <algorithm>
+#include <cmath>
 
 #include "skyfix/base/parallel.h"
 #include "skyfix/simulate/flight.h"

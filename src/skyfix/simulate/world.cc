@@ -1,6 +1,8 @@
 #include "skyfix/simulate/world.h"
 
+#include <algorithm>
 #include <cassert>
+#include <cmath>
 #include <numeric>
 
 namespace skyfix::sim {

@@ -1,6 +1,7 @@
 #include "skyfix/simulate/world.h"
 
 #include <gmock/gmock.h>
+#include <cmath>
 
 #include <set>
 
