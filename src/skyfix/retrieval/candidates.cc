@@ -93,18 +93,13 @@ class Selection {
     selected_.push_back(pool_.at(position));
     selected_.back().selected_source = source;
   }
-  void take_all(CandidateSource source) {
-    for (const std::size_t position : pool_.ranked(source)) take(position, source);
-  }
-  // Takes a source's candidates as long as `reserved` places (fewer, if there are not as many left)
-  // remain for the candidates that only `favoured` can fill.
-  void take_leaving_room(CandidateSource source, CandidateSource favoured, int reserved) {
-    std::size_t favoured_left = pool_.ranked(favoured).size();
+  // The source's best candidates that are not taken yet, at most `count` of them.
+  void take_best(CandidateSource source, std::size_t count) {
     for (const std::size_t position : pool_.ranked(source)) {
-      if (origin_of(pool_.at(position), favoured) != nullptr) --favoured_left;
-      const std::size_t room = std::min(favoured_left, std::size_t(std::max(0, reserved)));
-      if (selected_.size() + 1 + room > limit_) return;
+      if (count == 0) return;
+      if (taken_[position]) continue;
       take(position, source);
+      --count;
     }
   }
   std::vector<Candidate> finish() { return std::move(selected_); }
@@ -115,6 +110,20 @@ class Selection {
   std::vector<bool> taken_;
   std::vector<Candidate> selected_;
 };
+
+std::vector<CandidateSource> sources_in_order(CandidatePolicy policy) {
+  using enum CandidateSource;
+  switch (policy) {
+    case CandidatePolicy::retrieval_first:
+      return {faiss, temporal, prior};
+    case CandidatePolicy::retrieval_only:
+      return {faiss};
+    case CandidatePolicy::temporal_first:
+      return {temporal, faiss, prior};
+  }
+  assert(false);
+  return {};
+}
 
 }  // namespace
 
@@ -161,22 +170,10 @@ Fusion fuse_candidates(const Map& map, std::span<const ProposalList> lists,
   fusion.num_prior_candidates = int(pool.ranked(prior).size());
 
   Selection selection(pool, options.limit);
-  switch (options.policy) {
-    case CandidatePolicy::retrieval_first:
-      selection.take_all(faiss);
-      selection.take_all(temporal);
-      selection.take_all(prior);
-      break;
-    case CandidatePolicy::retrieval_only:
-      selection.take_all(faiss);
-      break;
-    case CandidatePolicy::temporal_first:
-      selection.take_leaving_room(temporal, faiss, options.reserved_faiss);
-      selection.take_all(faiss);
-      selection.take_all(temporal);
-      selection.take_all(prior);
-      break;
-  }
+  const std::vector<CandidateSource> sources = sources_in_order(options.policy);
+  const auto share = std::size_t(std::max(0, options.per_source));
+  for (const CandidateSource source : sources) selection.take_best(source, share);
+  for (const CandidateSource source : sources) selection.take_best(source, pool.size());
   fusion.candidates = selection.finish();
   return fusion;
 }

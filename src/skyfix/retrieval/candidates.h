@@ -45,15 +45,15 @@ enum class CandidatePolicy { retrieval_first, retrieval_only, temporal_first };
 std::string_view candidate_policy_name(CandidatePolicy policy);     // "retrieval-first" ...
 CandidatePolicy candidate_policy_from_name(std::string_view name);  // throws Error(bad_option)
 
-// De-duplicates by image name and orders by policy. retrieval_first: faiss proposals in rank order,
-// then temporal, then prior; temporal_first: temporal, faiss, prior; retrieval_only: faiss alone
-// (the other sources are still remembered as origins). The first `limit` candidates are selected;
-// under temporal_first at least `reserved_faiss` places stay for faiss proposals, so that temporal
-// ones cannot swallow them all.
+// De-duplicates by image name and orders by policy. A policy is an order of sources:
+// retrieval_first is faiss, temporal, prior; temporal_first is temporal, faiss, prior;
+// retrieval_only is faiss alone (the others are still remembered as origins). In that order each
+// source first takes its best `per_source` images that no other has taken, then each takes what is
+// left, up to `limit` in all: no source can push another out.
 struct FusionOptions {
   CandidatePolicy policy = CandidatePolicy::retrieval_first;
   int limit = 15;
-  int reserved_faiss = 5;
+  int per_source = 5;
 };
 struct Fusion {
   std::vector<Candidate> candidates;  // selected, in order of use

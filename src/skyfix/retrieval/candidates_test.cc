@@ -70,8 +70,8 @@ class FuseCandidates : public ::testing::Test {
     return images;
   }
   Fusion fuse(const std::vector<ProposalList>& lists, CandidatePolicy policy, int limit = 15,
-              int reserved = 5) const {
-    return fuse_candidates(map_, lists, {policy, limit, reserved});
+              int per_source = 5) const {
+    return fuse_candidates(map_, lists, {policy, limit, per_source});
   }
 
   ScratchFolder scratch_;
@@ -88,14 +88,14 @@ TEST_F(FuseCandidates, TemporalCandidatesDoNotSwallowRetrievedOnes) {
   EXPECT_EQ(first.num_faiss_candidates, 15);
   EXPECT_EQ(first.num_temporal_candidates, 20);
   EXPECT_EQ(first.num_prior_candidates, 0);
-  EXPECT_THAT(images(first),
-              ElementsAre(15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29));
-  EXPECT_EQ(selected_from(first, faiss), 15);
+  EXPECT_THAT(images(first), ElementsAre(15, 16, 17, 18, 19, 0, 1, 2, 3, 4, 20, 21, 22, 23, 24));
+  EXPECT_EQ(selected_from(first, faiss), 10);
+  EXPECT_EQ(selected_from(first, temporal), 5);
 
   const Fusion tracking = fuse(lists, CandidatePolicy::temporal_first);
   EXPECT_EQ(tracking.num_faiss_candidates, 15);
   EXPECT_EQ(tracking.num_temporal_candidates, 20);
-  EXPECT_THAT(images(tracking), ElementsAre(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 16, 17, 18, 19));
+  EXPECT_THAT(images(tracking), ElementsAre(0, 1, 2, 3, 4, 15, 16, 17, 18, 19, 5, 6, 7, 8, 9));
   EXPECT_EQ(selected_from(tracking, temporal), 10);
   EXPECT_EQ(selected_from(tracking, faiss), 5);
 }
@@ -148,17 +148,28 @@ TEST_F(FuseCandidates, AnImageProposedTwiceByOneSourceCountsOnce) {
   EXPECT_EQ(fusion.candidates[1].origins[0].rank, 1);  // the better of its two
 }
 
-TEST_F(FuseCandidates, UnusedReservedPlacesGoToTheOthers) {
-  const auto counts = [&](const std::vector<ProposalList>& lists, int limit, int reserved) {
-    const Fusion fusion = fuse(lists, CandidatePolicy::temporal_first, limit, reserved);
+TEST_F(FuseCandidates, UnusedPlacesGoToTheOthers) {
+  const auto counts = [&](const std::vector<ProposalList>& lists, int limit, int per_source) {
+    const Fusion fusion = fuse(lists, CandidatePolicy::temporal_first, limit, per_source);
     return std::pair(selected_from(fusion, temporal), selected_from(fusion, faiss));
   };
   EXPECT_EQ(counts({range(temporal, 0, 20)}, 15, 5), std::pair(15, 0));
   EXPECT_EQ(counts({range(temporal, 0, 20), range(faiss, 30, 2)}, 15, 5), std::pair(13, 2));
   EXPECT_EQ(counts({range(temporal, 0, 4), range(faiss, 30, 20)}, 15, 5), std::pair(4, 11));
-  EXPECT_EQ(counts({range(temporal, 0, 20), range(faiss, 30, 20)}, 3, 5), std::pair(0, 3));
+  EXPECT_EQ(counts({range(temporal, 0, 20), range(faiss, 30, 20)}, 3, 5), std::pair(3, 0));
   EXPECT_EQ(counts({range(temporal, 0, 20), range(faiss, 30, 20)}, 15, 0), std::pair(15, 0));
   EXPECT_EQ(counts({range(temporal, 0, 20), range(faiss, 30, 20)}, 15, -4), std::pair(15, 0));
+}
+
+// With a map of many images retrieval always fills its pool: the image beside the last fix must
+// still get its turn.
+TEST_F(FuseCandidates, AFullPoolOfRetrievedImagesLeavesRoomForTheOthers) {
+  const std::vector<ProposalList> lists{range(faiss, 0, 15), range(temporal, 30, 20),
+                                        range(prior, 55, 3)};
+  const Fusion fusion = fuse(lists, CandidatePolicy::retrieval_first);
+  EXPECT_EQ(selected_from(fusion, faiss), 7);
+  EXPECT_EQ(selected_from(fusion, temporal), 5);
+  EXPECT_EQ(selected_from(fusion, prior), 3);
 }
 
 TEST_F(FuseCandidates, NothingProposedOrWantedGivesNothing) {
@@ -173,7 +184,7 @@ TEST_F(FuseCandidates, NothingProposedOrWantedGivesNothing) {
 }
 
 // Whatever the lists: counts are those of the lists, nothing is there twice, places are used up,
-// and retrieval has its reserved places or all it proposed.
+// and every source that the policy uses has its places or all it proposed.
 TEST_F(FuseCandidates, HoldsItsPromisesForAnyLists) {
   std::mt19937_64 random(12);
   for (int trial = 0; trial < 500; ++trial) {
@@ -190,24 +201,29 @@ TEST_F(FuseCandidates, HoldsItsPromisesForAnyLists) {
         if (source == faiss || policy != CandidatePolicy::retrieval_only) usable.insert(image);
       }
     }
-    const int limit = int(random() % 20), reserved = int(random() % 8);
-    const Fusion fusion = fuse(lists, policy, limit, reserved);
+    const int limit = int(random() % 20), per_source = int(random() % 8);
+    const Fusion fusion = fuse(lists, policy, limit, per_source);
     ASSERT_EQ(fusion.num_faiss_candidates, int(proposed[faiss].size()));
     ASSERT_EQ(fusion.num_temporal_candidates, int(proposed[temporal].size()));
     ASSERT_EQ(fusion.num_prior_candidates, int(proposed[prior].size()));
     const auto chosen = images(fusion);
     ASSERT_EQ(std::set(chosen.begin(), chosen.end()).size(), chosen.size());
     ASSERT_EQ(chosen.size(), std::min(usable.size(), std::size_t(limit)));
-    int from_faiss = 0;
+    std::map<CandidateSource, int> held;
     for (const Candidate& candidate : fusion.candidates) {
       ASSERT_TRUE(proposed_by(candidate, candidate.selected_source));
       for (const CandidateSource source : {temporal, faiss, prior}) {
         ASSERT_EQ(proposed_by(candidate, source), proposed[source].contains(candidate.image_index));
+        held[source] += proposed_by(candidate, source);
       }
-      from_faiss += proposed_by(candidate, faiss);
     }
-    const int owed = policy == CandidatePolicy::temporal_first ? reserved : limit;
-    ASSERT_GE(from_faiss, std::min({owed, limit, int(proposed[faiss].size())}));
+    if (policy == CandidatePolicy::retrieval_only) {
+      ASSERT_EQ(held[faiss], std::min(limit, int(proposed[faiss].size())));
+    } else if (limit >= 3 * per_source) {
+      for (const CandidateSource source : {temporal, faiss, prior}) {
+        ASSERT_GE(held[source], std::min(per_source, int(proposed[source].size())));
+      }
+    }
   }
 }
 
