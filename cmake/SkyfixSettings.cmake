@@ -30,6 +30,12 @@ if(SKYFIX_SANITIZE)
   add_link_options(-fsanitize=${SKYFIX_SANITIZE})
 endif()
 
+if(SKYFIX_FUZZERS)
+  # Without this the libraries are not instrumented, and fuzzing goes blind.
+  add_compile_options(-fsanitize=fuzzer-no-link)
+  add_custom_target(fuzzers)
+endif()
+
 find_package(Git QUIET)
 set(SKYFIX_GIT_REVISION unknown)
 if(GIT_FOUND)
