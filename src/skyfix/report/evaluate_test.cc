@@ -3,43 +3,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <numbers>
+#include <cmath>
 
-#include "skyfix/report/testing.h"
+#include "skyfix/report/evaluate_testing.h"
 
 namespace skyfix {
 namespace {
 
+using report_testing::moved;
+using report_testing::reference_of;
 using report_testing::sample_bad_fix;
-using report_testing::sample_ok_fix;
 using ::testing::HasSubstr;
-
-Reference reference_of(std::vector<std::string> names, bool metric = true) {
-  Reference reference;
-  reference.metric = metric;
-  reference.file = "somewhere/reference.json";
-  if (!metric) reference.path_length = 200;
-  for (const std::string& name : names) {
-    const double turn = static_cast<double>(reference.queries.size());
-    const Eigen::Quaterniond rotation(
-        Eigen::AngleAxisd(turn, Eigen::Vector3d(1, 2, 3).normalized()));
-    reference.queries.push_back({name, {rotation, {turn, 2 * turn, 30}}});
-  }
-  return reference;
-}
-
-// The reference's pose with the centre moved and the camera turned about its own axis.
-Record moved(const ReferencePose& truth, const Eigen::Vector3d& offset, double turn_deg,
-             std::int64_t index = 1) {
-  Fix fix = sample_ok_fix(truth.name, index);
-  const Eigen::Quaterniond turn(
-      Eigen::AngleAxisd(turn_deg * std::numbers::pi / 180, Eigen::Vector3d::UnitZ()));
-  Rigid3 pose;
-  pose.rotation = turn * truth.cam_from_world.rotation;
-  pose.translation = -(pose.rotation * (truth.cam_from_world.centre() + offset));
-  fix.pose->cam_from_world = pose;
-  return {fix, {}};
-}
 
 TEST(Evaluate, MeasuresErrorsInTheModelsFrame) {
   const Reference reference = reference_of({"a", "b"});
@@ -71,58 +45,6 @@ TEST(Evaluate, RecallNeedsBothLimitsAndCountsWhatIsMissing) {
   EXPECT_EQ(evaluation.recall[0].recalled, 1u);
   EXPECT_EQ(evaluation.recall[1].recalled, 2u);
   EXPECT_EQ(evaluation.recall[2].recalled, 3u);
-  const Json json = evaluation_json(evaluation, reference, Json::object());
-  EXPECT_DOUBLE_EQ(json["recall"][2]["share"].get<double>(), 0.6);
-  EXPECT_EQ(json["frames"], 4);
-  EXPECT_EQ(json["ok"], 3);
-  EXPECT_EQ(json["failed"], 1);
-  EXPECT_EQ(json["memory_failures"], 1);
-  ASSERT_EQ(json["per_frame"].size(), 5u);
-  EXPECT_TRUE(json["per_frame"][3]["position_m"].is_null());
-  EXPECT_TRUE(json["per_frame"][4]["status"].is_null());
-  EXPECT_EQ(json["protocol"]["references_without_frame"][0]["name"], "e");
-}
-
-TEST(Evaluate, ArbitraryUnitsAreReportedInPerCentOfThePath) {
-  const Reference reference = reference_of({"a"}, false);
-  const Evaluation evaluation = evaluate({moved(reference.queries[0], {0, 3, 4}, 0)}, reference);
-  const Json json = evaluation_json(evaluation, reference, Json::object());
-  EXPECT_NEAR(json["position_rmse_percent"].get<double>(), 2.5, 1e-9);
-  EXPECT_NEAR(json["per_frame"][0]["position_percent"].get<double>(), 2.5, 1e-9);
-  for (const char* key : {"horizontal_rmse_m", "vertical_rmse_m", "position_rmse_m"}) {
-    ASSERT_TRUE(json.contains(key));
-    EXPECT_TRUE(json[key].is_null()) << key;
-  }
-  EXPECT_EQ(json["protocol"]["reference"]["path_length_units"], 200);
-  EXPECT_EQ(json["recall"][2]["position_percent"], 5);
-}
-
-TEST(Evaluate, HasTheAgreedKeysAndItsProtocol) {
-  const Reference reference = reference_of({"a"});
-  const Json manifest = {{"state", "finished"}, {"configuration_sha256", "abc"}};
-  const Json json = evaluation_json(
-      evaluate({moved(reference.queries[0], {0, 0, 0}, 0)}, reference), reference, manifest);
-  for (const char* key :
-       {"frames", "ok", "rejected", "failed", "skipped", "memory_failures", "horizontal_rmse_m",
-        "horizontal_max_m", "vertical_rmse_m", "position_rmse_m", "rotation_median_deg",
-        "rotation_max_deg", "recall", "per_frame", "protocol"}) {
-    EXPECT_TRUE(json.contains(key)) << key;
-  }
-  EXPECT_EQ(json["protocol"]["run"]["configuration_sha256"], "abc");
-  EXPECT_THAT(json["protocol"]["alignment"].get<std::string>(), HasSubstr("none"));
-  EXPECT_EQ(json["protocol"]["frames_in_recall"], 1);
-}
-
-TEST(Evaluate, NothingComparedGivesNullsAndAWarning) {
-  const Reference reference = reference_of({"a.jpg"});
-  const Evaluation evaluation = evaluate({{sample_ok_fix("zzz.png", 1), {}}}, reference);
-  const Json json = evaluation_json(evaluation, reference, Json::object());
-  EXPECT_TRUE(json["horizontal_rmse_m"].is_null());
-  EXPECT_EQ(json["recall"][0]["share"], 0);
-  EXPECT_THAT(json["warnings"].dump(), HasSubstr("No frame of the run has a reference"));
-  const Json empty = evaluation_json(evaluate({}, reference), reference, Json::object());
-  EXPECT_EQ(empty["frames"], 0);
-  EXPECT_TRUE(empty["rotation_median_deg"].is_null());
 }
 
 TEST(Evaluate, WarnsOfAnotherFrame) {

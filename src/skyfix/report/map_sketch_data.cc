@@ -46,21 +46,22 @@ double spread(const Map& map, const std::vector<std::size_t>& sample, int axis) 
   return values[values.size() - 1 - cut] - values[cut];
 }
 
-// Along the axis of least spread, from the side where the cameras are.
+// Along the axis of least spread, from above.
 Projection projection_without_georegistration(const Map& map,
                                               const std::vector<std::size_t>& sample) {
   int along = 2;
   for (const int axis : {0, 1}) {
     if (spread(map, sample, axis) < spread(map, sample, along)) along = axis;
   }
-  double look = 0;
+  // Down is where a camera looks, or below its picture when it looks ahead.
+  double down = 0;
   for (std::size_t i = 0; i < map.image_count(); ++i) {
-    look += (map.cam_from_map(i).rotation.conjugate() * Eigen::Vector3d::UnitZ())[along];
+    down += (map.cam_from_map(i).rotation.conjugate() * Eigen::Vector3d(0, 1, 1))[along];
   }
   Projection projection;
   projection.x = (along + 1) % 3;
   projection.y = (along + 2) % 3;
-  if (look > 0) std::swap(projection.x, projection.y);
+  if (down > 0) std::swap(projection.x, projection.y);
   return projection;
 }
 

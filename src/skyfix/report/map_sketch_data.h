@@ -11,9 +11,9 @@
 
 namespace skyfix {
 
-// With georegistration: east-north-up from above. Without: the two axes of the map's own frame
-// along which camera centres spread most, seen with the third axis pointing away from where the
-// cameras look. At most 6000 points are taken, evenly. `reference` may be null.
+// With georegistration: east-north-up from above. Without: along the axis of the map's own frame in
+// which the points spread least, from above as most of the map's cameras have it. At most 6000
+// points are taken, evenly. `reference` may be null.
 MapSketch make_map_sketch(const Map& map, const std::vector<Record>& records,
                           const Reference* reference, const std::string& title);
 

@@ -56,7 +56,7 @@ Fix fix_at(const ColmapModel& model, const std::string& name) {
   return fix;
 }
 
-TEST(MapSketchData, WithoutGeoregistrationLooksAlongTheThinAxisFromTheCameras) {
+TEST(MapSketchData, WithoutGeoregistrationLooksDownTheThinAxis) {
   const ColmapModel model = flat_model();
   const Map map = opened(model, {});
   const MapSketch sketch = make_map_sketch(map, {{fix_at(model, "q.jpg"), {}}}, nullptr, "t");
@@ -73,6 +73,19 @@ TEST(MapSketchData, WithoutGeoregistrationLooksAlongTheThinAxisFromTheCameras) {
   // covariance_map: the rows of x and z.
   EXPECT_NEAR((*sketch.frames[0].covariance)(0, 1), 0, 1e-12);
   EXPECT_NEAR((*sketch.frames[0].covariance)(0, 0), 0.04, 1e-12);
+}
+
+TEST(MapSketchData, LevelCamerasLookingAheadAreSeenFromAboveToo) {
+  ColmapModel model = flat_model();
+  // The first camera's own frame, y down; tilted up by a tenth, as a climbing drone's.
+  for (ColmapImage& image : model.images) {
+    image.cam_from_world.rotation =
+        Eigen::Quaterniond(Eigen::AngleAxisd(-0.1, Eigen::Vector3d::UnitX()));
+    image.cam_from_world.translation = {0, 0, 20};
+  }
+  const MapSketch sketch = make_map_sketch(opened(model, {}), {}, nullptr, "t");
+  EXPECT_EQ(sketch.x_axis, "x");
+  EXPECT_EQ(sketch.y_axis, "z");
 }
 
 TEST(MapSketchData, WithGeoregistrationIsEastNorth) {

@@ -7,7 +7,9 @@
 #include <atomic>
 #include <cmath>
 #include <filesystem>
+#include <functional>
 #include <string>
+#include <vector>
 
 #include "skyfix/report/record.h"
 
@@ -77,6 +79,36 @@ inline Fix sample_bad_fix(const std::string& name, std::int64_t index, FixStatus
   fix.reason_text = "It did not work.";
   fix.pose.reset();
   return fix;
+}
+
+// Three fixes and a failure, with exposure times and names that need quoting.
+inline std::vector<Record> sample_run() {
+  return {{sample_ok_fix("a.jpg", 1), 1'700'000'000'123'456'789},
+          {sample_ok_fix("sub/b, \"c\".jpg", 2), 1'700'000'001'000'000'001},
+          {sample_bad_fix("d e.jpg", 3, FixStatus::failed, Reason::no_features), {}},
+          {sample_ok_fix("f.jpg", 4), 1'700'000'002'000'000'000}};
+}
+
+// The same as a run on a map that is nowhere on the earth gives.
+inline std::vector<Record> without_georegistration(std::vector<Record> records) {
+  for (Record& record : records) {
+    if (!record.fix.pose) continue;
+    record.fix.pose->position_enu.reset();
+    record.fix.pose->position_wgs84.reset();
+    record.fix.pose->orientation_ypr_ned.reset();
+    record.fix.pose->covariance_enu.reset();
+  }
+  return records;
+}
+
+// The reason `action` is refused with; internal when it is not.
+inline Reason refusal_of(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error.reason();
+  }
+  return Reason::internal;
 }
 
 }  // namespace skyfix::report_testing
