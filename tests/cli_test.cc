@@ -1,0 +1,94 @@
+// The command line as a user meets it: help, typos, ranges, exit statuses.
+#include <gmock/gmock.h>
+
+#include "process.h"
+#include "simulated.h"
+#include "skyfix/base/file.h"
+
+namespace skyfix::testing {
+namespace {
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+TEST(CommandLine, HelpNamesEverySubcommandWithASentence) {
+  const Outcome help = skyfix({"--help"});
+  EXPECT_EQ(help.status, 0);
+  for (const char* name :
+       {"localize", "map", "evaluate", "simulate", "records", "export", "bench", "licenses"}) {
+    EXPECT_THAT(help.out, HasSubstr(name));
+    const Outcome own = skyfix({name, "--help"});
+    EXPECT_EQ(own.status, 0) << name;
+    EXPECT_GT(own.out.size(), 150u) << name;
+  }
+}
+
+TEST(CommandLine, NothingToDoShowsTheHelp) {
+  const Outcome outcome = skyfix({});
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_THAT(outcome.out, HasSubstr("localize"));
+}
+
+TEST(CommandLine, TyposGetTheNearestName) {
+  EXPECT_THAT(skyfix({"localise"}).err, HasSubstr("Did you mean 'localize'?"));
+  EXPECT_THAT(skyfix({"map", "biuld"}).err, HasSubstr("Did you mean 'build'?"));
+  const Outcome option = skyfix({"localize", "--map", "m", "--input", "i", "--vpr-topk", "5"});
+  EXPECT_EQ(option.status, 2);
+  EXPECT_THAT(option.err, HasSubstr("Did you mean '--vpr-top-k'?"));
+}
+
+TEST(CommandLine, MissingAndBadValuesSayWhatIsAllowed) {
+  EXPECT_THAT(skyfix({"localize", "--input", "x"}).err, HasSubstr("--map"));
+  const Outcome policy = skyfix({"localize", "--map", "m", "--input", "i", "--out", "o",
+                                 "--candidate-policy", "retrieval_frist"});
+  EXPECT_EQ(policy.status, 2);
+  EXPECT_THAT(policy.err, HasSubstr("retrieval-first"));
+  EXPECT_THAT(
+      skyfix({"localize", "--map", "m", "--input", "i", "--out", "o", "--vpr-top-k", "0"}).err,
+      HasSubstr("--vpr-top-k"));
+  EXPECT_EQ(skyfix({"simulate", "--out", "/tmp/never", "--width", "-5"}).status, 2);
+}
+
+TEST(CommandLine, VersionAndLicences) {
+  EXPECT_THAT(skyfix({"--version"}).out, HasSubstr("skyfix"));
+  const Outcome licences = skyfix({"licenses"});
+  EXPECT_EQ(licences.status, 0);
+  EXPECT_THAT(licences.out, HasSubstr("Apache-2.0"));
+  EXPECT_THAT(licences.out, HasSubstr("GPL"));
+}
+
+TEST(CommandLine, DryRunListsTheChosenFilesOnly) {
+  const SimulatedWorld& world = SimulatedWorld::instance();
+  const Outcome outcome = skyfix({"localize", "--map", world.map, "--input", world.queries,
+                                  "--dry-run", "--query-start", "3", "--query-end", "-1"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 6);
+  EXPECT_EQ(outcome.out.substr(0, 2), "3\t");
+}
+
+TEST(CommandLine, RangeKeepsTheInputsNumbers) {
+  const SimulatedWorld& world = SimulatedWorld::instance();
+  const Scratch scratch;
+  const Outcome outcome =
+      skyfix({"localize", "--map", world.map, "--input", world.queries, "--out", scratch / "run",
+              "--query-start", "2", "--query-end", "3", "--descriptor-cache", "off"});
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  const std::string records = skyfix({"records", scratch / "run"}).out;
+  EXPECT_EQ(std::count(records.begin(), records.end(), '\n'), 2);
+  EXPECT_THAT(records, HasSubstr("\"index\":2,"));
+  EXPECT_THAT(records, Not(HasSubstr("\"index\":1,")));
+}
+
+TEST(CommandLine, JsonLogIsOneObjectALine) {
+  const SimulatedWorld& world = SimulatedWorld::instance();
+  const Scratch scratch;
+  const Outcome outcome =
+      skyfix({"--log-format", "json", "localize", "--map", world.map, "--input", world.queries,
+              "--out", scratch / "run", "--query-end", "1", "--descriptor-cache", "off"});
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(outcome.err.substr(0, 9), "{\"time\":\"");
+  EXPECT_THAT(outcome.err, HasSubstr("\"message\":\""));
+  EXPECT_THAT(outcome.err, Not(HasSubstr("\x1b["))) << "no colours where nobody looks";
+}
+
+}  // namespace
+}  // namespace skyfix::testing

@@ -1,0 +1,37 @@
+"""`skyfix licenses` names every library that the binary loads."""
+import os
+import re
+import subprocess
+import unittest
+
+BINARY = os.environ['SKYFIX_BINARY']
+
+# Library name (as loaded) -> the word by which `skyfix licenses` names its project. Libraries that
+# others bring along belong to the project that brings them.
+NAMED_BY = {
+    r'libceres': 'Ceres', r'libglog|libgflags|libunwind': 'glog', r'libspqr|libcholmod|libamd|libcamd|libccolamd|libcolamd|libsuitesparse|libcxsparse|libmetis|libklu|libbtf|libumfpack': 'SuiteSparse',
+    r'libopencv_': 'OpenCV', r'libtbb': 'OpenCV', r'libfaiss': 'FAISS', r'libopenblas|libblas|liblapack': 'OpenBLAS',
+    r'libjpeg': 'libjpeg-turbo', r'libpng': 'libpng', r'libtiff': 'libtiff',
+    r'libwebp|libsharpyuv|libLerc|libjbig|libdeflate|libzstd|liblzma': 'libtiff',
+    r'libexif': 'libexif', r'libexempi|libexpat': 'Exempi', r'libGeographic': 'GeographicLib',
+    r'libcrypto': 'OpenSSL', r'libspdlog|libfmt': 'spdlog',
+}
+SYSTEM = re.compile(r'^(linux-vdso|ld-linux|libc|libm|libdl|libpthread|librt|libstdc\+\+|libgcc_s|libgomp|libgfortran|libquadmath|libz|libatomic)(?=[.\d-]|$)')
+
+
+class Licenses(unittest.TestCase):
+    def test_every_loaded_library_is_named(self):
+        loaded = subprocess.run(['ldd', BINARY], capture_output=True, text=True, check=True).stdout
+        names = [line.split()[0].split('/')[-1] for line in loaded.splitlines() if line.strip()]
+        self.assertGreater(len(names), 10)
+        printed = subprocess.run([BINARY, 'licenses'], capture_output=True, text=True, check=True).stdout
+        for name in names:
+            if SYSTEM.match(name):
+                continue
+            project = next((word for pattern, word in NAMED_BY.items() if re.match(pattern, name)), None)
+            self.assertIsNotNone(project, f'{name} is loaded and no licence is listed for it')
+            self.assertIn(project, printed)
+
+
+if __name__ == '__main__':
+    unittest.main()
