@@ -51,7 +51,8 @@ TEST(NaturalLess, IsAStrictTotalOrder) {
 TEST(NearestName, FindsTyposOnly) {
   const std::vector<std::string> names = {"localize", "map", "evaluate"};
   EXPECT_EQ(nearest_name("localise", names), "localize");
-  EXPECT_EQ(nearest_name("mpa", names), std::nullopt);  // two edits of three letters
+  EXPECT_EQ(nearest_name("mpa", names), "map");         // neighbours swapped: one slip
+  EXPECT_EQ(nearest_name("mxy", names), std::nullopt);  // two edits of three letters
   EXPECT_EQ(nearest_name("maps", names), "map");
   EXPECT_EQ(nearest_name("evalaute", names), "evaluate");
   EXPECT_EQ(nearest_name("reconstruct", names), std::nullopt);
