@@ -139,7 +139,7 @@ Fix Localizer::localize(const InputPhoto& photo, const TrackState& track,
   using Stage = void (Localizer::*)(Frame&) const;
   static constexpr std::pair<const char*, Stage> kStages[] = {
       {"read", &Localizer::read_photo},       {"camera", &Localizer::resolve_camera},
-      {"retrieve", &Localizer::retrieve},     {"features", &Localizer::extract},
+      {"features", &Localizer::extract},      {"retrieve", &Localizer::retrieve},
       {"solve", &Localizer::match_and_solve}, {"verdict", &Localizer::decide},
   };
   const StageTimer total(frame.fix.telemetry, "total");

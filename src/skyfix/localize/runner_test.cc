@@ -1,0 +1,102 @@
+#include "skyfix/localize/runner.h"
+
+#include <gmock/gmock.h>
+
+#include <stdexcept>
+
+#include "skyfix/geo/testing.h"
+#include "skyfix/localize/world_testing.h"
+
+namespace skyfix {
+namespace {
+
+class RunnerTest : public ::testing::Test {
+ protected:
+  // Runs the batch from after `recorded`; collects the fixes.
+  std::vector<Fix> run(const LocalizeOptions& options, std::span<const RecordedFix> recorded = {}) {
+    const Localizer localizer(SmallWorld::instance().map(), options, {}, cache_);
+    std::vector<Fix> fixes;
+    NoProgress quiet;
+    run_batch(
+        localizer, photos_, recorded, [&](const Fix& fix) { fixes.push_back(fix); }, quiet,
+        cancel_);
+    return fixes;
+  }
+  static std::vector<RecordedFix> recorded(std::span<const Fix> fixes) {
+    std::vector<RecordedFix> recorded;
+    for (const Fix& fix : fixes) {
+      const bool ok = fix.status == FixStatus::ok;
+      recorded.push_back({fix.name, fix.index, ok, ok ? fix.pose->cam_from_world : Rigid3()});
+    }
+    return recorded;
+  }
+
+  DescriptorCache cache_{{}, "", ""};
+  std::vector<InputPhoto> photos_ = SmallWorld::instance().queries().photos;
+  std::atomic<bool> cancel_{false};
+};
+
+TEST_F(RunnerTest, OneFixPerPhotoInOrder) {
+  const std::vector<Fix> fixes = run({});
+  ASSERT_EQ(fixes.size(), photos_.size());
+  for (std::size_t i = 0; i < fixes.size(); ++i) EXPECT_EQ(fixes[i].index, photos_[i].index);
+  EXPECT_EQ(fixes[0].retrieval.num_temporal_proposed, 0);
+  EXPECT_GT(fixes[1].retrieval.num_temporal_proposed, 0);
+}
+
+TEST_F(RunnerTest, GoingOnGivesTheSameFixes) {
+  for (const int window : {0, 3}) {
+    LocalizeOptions options;
+    options.ba_window = window;
+    const std::vector<Fix> whole = run(options);
+    for (std::size_t cut = 0; cut <= whole.size(); ++cut) {
+      const std::vector<Fix> rest = run(options, recorded(std::span(whole).first(cut)));
+      ASSERT_EQ(rest.size(), whole.size() - cut);
+      for (std::size_t i = 0; i < rest.size(); ++i) {
+        ASSERT_EQ(rest[i].status, whole[cut + i].status);
+        if (rest[i].status != FixStatus::ok) continue;
+        EXPECT_EQ(rest[i].pose->cam_from_world.translation,
+                  whole[cut + i].pose->cam_from_world.translation)
+            << "window " << window << ", cut " << cut;
+      }
+    }
+  }
+}
+
+TEST_F(RunnerTest, CancelStopsBetweenFrames) {
+  const Localizer localizer(SmallWorld::instance().map(), {}, {}, cache_);
+  NoProgress quiet;
+  int seen = 0;
+  const BatchResult result = run_batch(
+      localizer, photos_, {},
+      [&](const Fix&) {
+        ++seen;
+        cancel_ = true;
+      },
+      quiet, cancel_);
+  EXPECT_TRUE(result.cancelled);
+  EXPECT_EQ(seen, 1);
+  EXPECT_EQ(result.done, 1u);
+}
+
+TEST_F(RunnerTest, AFailingSinkEndsTheRun) {
+  const Localizer localizer(SmallWorld::instance().map(), {}, {}, cache_);
+  NoProgress quiet;
+  EXPECT_THROW(run_batch(
+                   localizer, photos_, {},
+                   [](const Fix&) { throw std::runtime_error("disk full"); }, quiet, cancel_),
+               std::runtime_error);
+}
+
+TEST_F(RunnerTest, JointRefinementStaysNearTheTruth) {
+  LocalizeOptions options;
+  options.ba_window = 4;
+  for (const Fix& fix : run(options)) {
+    ASSERT_EQ(fix.status, FixStatus::ok);
+    EXPECT_THAT(fix.pose->cam_from_world,
+                PoseNear(SmallWorld::instance().truth(fix.name), 0.4, 0.4));
+  }
+}
+
+}  // namespace
+}  // namespace skyfix
