@@ -98,7 +98,8 @@ class Photographer {
     photo.name = fmt::format("DJI_{:04d}.JPG", ++taken_);
     photo.gimbal = gimbal;
     photo.cam_from_enu = pose_of(gimbal, centre);
-    const Eigen::Vector3d error(rng_.normal(), rng_.normal(), 2 * rng_.normal());
+    // Braces: the draws happen from left to right with every compiler.
+    const Eigen::Vector3d error{rng_.normal(), rng_.normal(), 2 * rng_.normal()};
     photo.gps = enu_.wgs84_from_enu(centre + options_.gps_sigma_m * error);
     return photo;
   }
@@ -124,10 +125,10 @@ std::vector<SimulatedPhoto> map_flight(const SimulateOptions& o, Photographer& p
     const int line = i / lawn.per_line;
     const bool north = line % 2 == 0;
     const int along = north ? i % lawn.per_line : lawn.per_line - 1 - i % lawn.per_line;
-    const Eigen::Vector3d centre(
+    const Eigen::Vector3d centre{
         (line - 0.5 * (lawn.lines - 1)) * lawn.line_spacing_m + photographer.jitter(0.6),
         (along - 0.5 * (lawn.per_line - 1)) * lawn.photo_spacing_m + photographer.jitter(0.6),
-        o.altitude_m + photographer.jitter(0.5));
+        o.altitude_m + photographer.jitter(0.5)};
     GimbalAngles gimbal;
     gimbal.yaw_deg = yaw_within_half_turn((north ? 0 : 180) + photographer.jitter(2));
     gimbal.pitch_deg = -90 + photographer.rng().uniform(1, 3);
@@ -137,15 +138,23 @@ std::vector<SimulatedPhoto> map_flight(const SimulateOptions& o, Photographer& p
   return photos;
 }
 
-// Anywhere over the map, any heading; each fifth one looks inwards at 10 to 20 degrees from nadir.
+// A winding path (a Lissajous figure) over the whole map that never follows the map's lines, the
+// camera turning as it goes through every heading; each fifth photo looks inwards at 10 to 20
+// degrees from nadir.
 std::vector<SimulatedPhoto> query_flight(const SimulateOptions& o, Photographer& photographer) {
   constexpr int kObliqueEvery = 5;
   const Eigen::Vector2d extent = map_half_extent_m(o);
   Rng& rng = photographer.rng();
+  const double turn = 2 * std::numbers::pi;
+  const double phase = rng.uniform(0, turn);
+  const double first_yaw_deg = rng.uniform(-180, 180);
   std::vector<SimulatedPhoto> photos;
   for (int i = 0; i < o.query_images; ++i) {
-    const Eigen::Vector3d centre(photographer.jitter(extent.x()), photographer.jitter(extent.y()),
-                                 o.altitude_query_m + photographer.jitter(3));
+    const double along = double(i) / o.query_images;  // of the whole flight
+    const Eigen::Vector3d centre{
+        extent.x() * (0.9 * std::sin(turn * along + phase) + photographer.jitter(0.08)),
+        extent.y() * (0.9 * std::sin(2 * turn * along) + photographer.jitter(0.08)),
+        o.altitude_query_m + photographer.jitter(3)};
     GimbalAngles gimbal;
     gimbal.roll_deg = photographer.jitter(1);
     if (i % kObliqueEvery == kObliqueEvery - 1) {
@@ -153,7 +162,9 @@ std::vector<SimulatedPhoto> query_flight(const SimulateOptions& o, Photographer&
       gimbal.yaw_deg = yaw_within_half_turn(inwards + photographer.jitter(60));
       gimbal.pitch_deg = -90 + rng.uniform(10, kSteepestTiltDeg - 1);
     } else {
-      gimbal.yaw_deg = rng.uniform(-180, 180);
+      constexpr double kTurns = 2.2;
+      gimbal.yaw_deg =
+          yaw_within_half_turn(first_yaw_deg + 360 * kTurns * along + photographer.jitter(15));
       gimbal.pitch_deg = -90 + rng.uniform(0, 3);
     }
     photos.push_back(photographer.take(gimbal, centre));

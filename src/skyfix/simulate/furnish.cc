@@ -109,7 +109,7 @@ void Furnisher::houses(const Parcel& parcel) {
     box(house, plan, turned ? 1.5708 : 0, 3.6, top);
     for (int i = 0; i < 2; ++i) {
       const double side = rng_.uniform() < 0.5 ? -1 : 1;
-      const Eigen::Vector2d corner(side * rng_.uniform(6.5, 8.5), side * rng_.uniform(5.5, 7.5));
+      const Eigen::Vector2d corner{side * rng_.uniform(6.5, 8.5), side * rng_.uniform(5.5, 7.5)};
       canopy(plan + corner, SolidUse::bush, rng_.uniform(0.7, 1.8), rng_.uniform(1, 3),
              std::uint32_t(rng_.bits()));
     }
@@ -139,7 +139,7 @@ void Furnisher::parked_cars(const Parcel& parcel) {
       for (const double bay : {2.5, 13.5}) {
         if (std::abs(y + bay) > room.y() || rng_.uniform() > 0.4) continue;
         car.style = std::uint32_t(rng_.below(6));
-        const Eigen::Vector2d jitter(rng_.uniform(-0.2, 0.2), rng_.uniform(-0.25, 0.25));
+        const Eigen::Vector2d jitter{rng_.uniform(-0.2, 0.2), rng_.uniform(-0.25, 0.25)};
         box(car, middle + Eigen::Vector2d(x, y + bay) + jitter, bay < 8 ? 1.5708 : -1.5708, 1.4,
             1.4);
       }
