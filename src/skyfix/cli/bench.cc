@@ -1,5 +1,6 @@
 #include <iostream>
 
+#include "bench/localize_benchmark.h"
 #include "bench/match_benchmark.h"
 #include "skyfix/base/error.h"
 #include "skyfix/cli/commands.h"
@@ -30,6 +31,19 @@ int run_match(const MatchArguments& arguments, const Globals& globals) {
   return bench::run_match_benchmark(options, std::cout);
 }
 
+void add_bench_localize(CLI::App& parent, Commands& commands) {
+  CLI::App* app = parent.add_subcommand("localize", "How long a photo takes, by stage");
+  auto options = std::make_shared<bench::LocalizeBenchmarkOptions>();
+  app->add_option("--map", options->map, "Map folder")->required();
+  app->add_option("--input,--images", options->input, "Photo, folder or list")->required();
+  app->add_option("--repeat", options->repeat, "Rounds over all photos")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000));
+  app->add_option("--csv", options->csv, "Write the rows to this file too");
+  commands.push_back(
+      {app, [options] { return bench::run_localize_benchmark(*options, std::cout); }});
+}
+
 }  // namespace
 
 void add_bench(CLI::App& root, const Globals& globals, Commands& commands) {
@@ -49,6 +63,7 @@ void add_bench(CLI::App& root, const Globals& globals, Commands& commands) {
       ->check(CLI::Range(1, 1000));
   match->add_option("--csv", arguments->csv, "Write the rows to this file too");
   commands.push_back({match, [arguments, &globals] { return run_match(*arguments, globals); }});
+  add_bench_localize(*app, commands);
 }
 
 }  // namespace skyfix::cli

@@ -24,7 +24,7 @@ int run_evaluate(const EvaluateArguments& arguments) {
     write_file_atomic(arguments.json,
                       evaluation_json(evaluation, reference, run.manifest).dump(2) + "\n");
   }
-  std::fputs(evaluation_table(evaluation, reference).c_str(), stdout);
+  std::puts(evaluation_table(evaluation, reference).c_str());
   return kExitOk;
 }
 

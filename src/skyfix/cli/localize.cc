@@ -159,7 +159,7 @@ int run_localize(LocalizeArguments arguments, const Globals& globals) {
   folder.finish(result.cancelled ? RunState::cancelled : RunState::finished);
   const std::vector<Record> records = read_run(arguments.out).records;
   draw_sketch(arguments.out, map, records);
-  std::fputs(run_summary(records).c_str(), stdout);
+  std::puts(run_summary(records).c_str());
   if (result.cancelled) {
     std::printf("stopped; go on with the same command and --resume\n");
     return kExitCannotRun;

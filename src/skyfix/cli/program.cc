@@ -118,6 +118,11 @@ int run_program(int argc, char** argv) {
   add_simulate(root, globals, commands);
   add_bench(root, globals, commands);
   add_licenses(root, globals, commands);
+  for (const Command& command : commands) {
+    command.app->footer(
+        "Also, for every command: --log-level, --log-format, --threads, --no-progress "
+        "(skyfix --help)");
+  }
   if (argc == 1) {
     std::fputs(root.help().c_str(), stdout);
     return kExitCannotRun;
