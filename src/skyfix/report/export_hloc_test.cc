@@ -23,7 +23,7 @@ TEST(ExportHloc, ListsFailuresInACommentOnly) {
   EXPECT_THAT(lines[1], StartsWith("a.jpg 0."));
   EXPECT_THAT(lines[2], StartsWith("sub/b,%20\"c\".jpg "));
   for (std::size_t i = 1; i < lines.size(); ++i) EXPECT_EQ(split_blanks(lines[i]).size(), 8u);
-  const Rigid3& pose = sample_run()[0].fix.pose->cam_from_world;
+  const Rigid3 pose = sample_run()[0].fix.pose->cam_from_world;
   EXPECT_EQ(parse_double(split_blanks(lines[1])[5]), pose.translation.x());
   EXPECT_EQ(parse_double(split_blanks(lines[1])[1]), pose.rotation.w());
 }
