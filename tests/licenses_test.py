@@ -9,12 +9,22 @@ BINARY = os.environ['SKYFIX_BINARY']
 # Library name (as loaded) -> the word by which `skyfix licenses` names its project. Libraries that
 # others bring along belong to the project that brings them.
 NAMED_BY = {
-    r'libceres': 'Ceres', r'libglog|libgflags|libunwind': 'glog', r'libspqr|libcholmod|libamd|libcamd|libccolamd|libcolamd|libsuitesparse|libcxsparse|libmetis|libklu|libbtf|libumfpack': 'SuiteSparse',
-    r'libopencv_': 'OpenCV', r'libtbb': 'OpenCV', r'libfaiss': 'FAISS', r'libopenblas|libblas|liblapack': 'OpenBLAS',
-    r'libjpeg': 'libjpeg-turbo', r'libpng': 'libpng', r'libtiff': 'libtiff',
-    r'libwebp|libsharpyuv|libLerc|libjbig|libdeflate|libzstd|liblzma': 'libtiff',
-    r'libexif': 'libexif', r'libexempi|libexpat': 'Exempi', r'libGeographic': 'GeographicLib',
-    r'libcrypto': 'OpenSSL', r'libspdlog|libfmt': 'spdlog',
+    r'libceres': 'Ceres',
+    r'libglog|libgflags|libunwind': 'glog',
+    r'libspqr|libcholmod|libamd|libcamd|libccolamd|libcolamd|libsuitesparse|libcxsparse|libmetis'
+    r'|libklu|libbtf|libumfpack': 'SuiteSparse',
+    r'libopencv_': 'OpenCV',
+    r'libtbb|libGLX|libGLdispatch|libOpenGL|libX11|libxcb|libXau|libXdmcp|libbsd|libmd': 'TBB',
+    r'libfaiss': 'FAISS',
+    r'libopenblas|libblas|liblapack': 'OpenBLAS',
+    r'libjpeg': 'libjpeg-turbo',
+    r'libpng': 'libpng',
+    r'libtiff|libwebp|libsharpyuv|libLerc|libjbig|libdeflate|libzstd|liblzma': 'libtiff',
+    r'libexif': 'libexif',
+    r'libexempi|libexpat': 'Exempi',
+    r'libGeographic': 'GeographicLib',
+    r'libcrypto': 'OpenSSL',
+    r'libspdlog|libfmt': 'spdlog',
 }
 SYSTEM = re.compile(r'^(linux-vdso|ld-linux|libc|libm|libdl|libpthread|librt|libstdc\+\+|libgcc_s|libgomp|libgfortran|libquadmath|libz|libatomic)(?=[.\d-]|$)')
 

@@ -4,6 +4,7 @@
 
 #include <Eigen/Geometry>
 #include <cmath>
+#include <cstdio>
 #include <fstream>
 
 #include "skyfix/base/file.h"
@@ -51,6 +52,19 @@ json turned_query(json query, int quarters, int width, int height) {
   return query;
 }
 
+// What was reached, for whoever reads the log: the tests only hold the bars.
+void print_figures(const fs::path& input, const json& result) {
+  const auto number = [&](const char* key) {
+    return result.contains(key) && result[key].is_number() ? result[key].get<double>() : NAN;
+  };
+  std::printf(
+      "[ figures  ] %s: %d of %d ok; horizontal RMSE %.3f m, max %.3f m; 3D %.3f m or %.3f %%; "
+      "rotation max %.3f deg\n",
+      input.parent_path().filename().c_str(), result.value("ok", -1), result.value("frames", -1),
+      number("horizontal_rmse_m"), number("horizontal_max_m"), number("position_rmse_m"),
+      number("position_rmse_percent"), number("rotation_max_deg"));
+}
+
 }  // namespace
 
 const fs::path& brighton_map() {
@@ -78,7 +92,9 @@ json localize_and_evaluate(const fs::path& map, const fs::path& input, const fs:
       skyfix({"evaluate", "--run", run, "--reference", reference, "--json", report});
   EXPECT_EQ(evaluated.status, 0) << evaluated.err;
   if (!fs::exists(report)) return {};
-  return json::parse(read_file(report));
+  const json result = json::parse(read_file(report));
+  print_figures(input, result);
+  return result;
 }
 
 void write_spoiled_brighton(const Spoil& spoil, const fs::path& folder) {

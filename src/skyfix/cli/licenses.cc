@@ -20,11 +20,12 @@ constexpr Part kParts[] = {
     {"Eigen", "MPL-2.0", "linear algebra"},
     {"OpenCV core, imgproc, features2d, calib3d, flann", "Apache-2.0",
      "SIFT, resizing, minimal solvers"},
+    {"TBB, X11, GLX, libbsd", "Apache-2.0, MIT, BSD", "brought along by Debian's OpenCV"},
     {"FAISS", "MIT", "search over global descriptors"},
     {"OpenBLAS", "BSD-3-Clause", "matrix products inside FAISS"},
     {"libjpeg-turbo", "IJG and BSD-3-Clause", "JPEG"},
     {"libpng", "libpng-2.0", "PNG"},
-    {"libtiff", "libtiff (MIT-like)", "TIFF"},
+    {"libtiff, with libwebp, LERC, JBIG-KIT, zstd, xz", "MIT-like; JBIG-KIT GPL-2+", "TIFF"},
     {"libexif", "LGPL-2.1+", "EXIF"},
     {"Exempi (Adobe XMP toolkit)", "BSD-3-Clause", "XMP"},
     {"GeographicLib", "MIT", "geodesy"},
@@ -38,7 +39,8 @@ constexpr Part kParts[] = {
 constexpr const char* kNotes =
     "\nWhat a redistributed binary falls under: Skyfix's own source is Apache-2.0. Debian and "
     "Ubuntu build\n"
-    "Ceres with parts of SuiteSparse that are GPL-2 or later, so an archive that contains these "
+    "Ceres with parts of SuiteSparse, and libtiff with JBIG-KIT, which are GPL-2 or later, so an "
+    "archive that contains these "
     "libraries\n"
     "as a whole is to be given on under the GPL (version 3 goes together with Apache-2.0). Linking "
     "against\n"

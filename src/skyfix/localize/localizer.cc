@@ -7,6 +7,7 @@
 #include <cmath>
 #include <functional>
 #include <new>
+#include <set>
 
 #include "skyfix/base/error.h"
 #include "skyfix/base/hash.h"
@@ -63,6 +64,12 @@ double median_depth(const Map& map) {
   return std::max(1e-9, depths[depths.size() / 2]);
 }
 
+int distinct_points(std::span<const MapPair> pairs) {
+  std::set<std::uint32_t> points;
+  for (const MapPair& pair : pairs) points.insert(pair.point);
+  return static_cast<int>(points.size());
+}
+
 void fail(Fix& fix, FixStatus status, Reason reason, std::string text) {
   fix.status = status;
   fix.reason = reason;
@@ -87,7 +94,6 @@ struct Localizer::Frame {
   std::vector<MapPair> pairs;   // first matches
   PoseEstimate first;           // pose from the first matches
   PoseEvidence evidence;        // of the first pose
-  std::vector<MapPair> guided;  // found where expected
   int expected = 0;
   PoseEstimate final;  // refined over the guided pairs
   std::vector<PointPair> final_pairs;
@@ -259,7 +265,7 @@ void Localizer::match_and_solve(Frame& frame) const {
     frame.pairs = match_to_map(frame.features, pool, options_.match_max_points);
   }
   const std::vector<PointPair> pairs = solver_pairs(frame.pairs, frame.features, map_);
-  frame.fix.matches = static_cast<int>(pairs.size());
+  frame.fix.matches = distinct_points(frame.pairs);
   if (pairs.size() < kMinMatches) {
     frame.stop(FixStatus::failed, Reason::too_few_matches,
                fmt::format("{} 2D-3D matches, at least {} are needed", pairs.size(), kMinMatches));
@@ -282,7 +288,12 @@ void Localizer::match_and_solve(Frame& frame) const {
   frame.evidence = pose_evidence(pairs, frame.first, pose);
   frame.fix.camera = frame.first.camera;
 
-  // Twice: the first pose is only as good as the first matches.
+  refine_guided(frame, pool, pose);
+}
+
+// Twice: the first pose is only as good as the first matches.
+void Localizer::refine_guided(Frame& frame, const CandidatePool& pool,
+                              const PoseOptions& pose) const {
   frame.final = frame.first;
   for (const double radius_factor : {2.0, 1.0}) {
     GuidedOptions guided = options_.guided;
@@ -297,7 +308,6 @@ void Localizer::match_and_solve(Frame& frame) const {
     if (!refined.found || refined.inlier_count < frame.first.inlier_count / 2) break;
     refined.planar = frame.first.planar;
     refined.alternative = frame.first.alternative;
-    frame.guided = found.pairs;
     frame.final = std::move(refined);
     frame.final_pairs = wider;
   }

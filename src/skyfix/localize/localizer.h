@@ -71,6 +71,7 @@ class Localizer {
   void retrieve(Frame& frame) const;
   void extract(Frame& frame) const;
   void match_and_solve(Frame& frame) const;
+  void refine_guided(Frame& frame, const CandidatePool& pool, const PoseOptions& pose) const;
   void decide(Frame& frame) const;
   std::vector<float> query_descriptor(Frame& frame) const;
   void set_pose(Fix& fix, const PoseEstimate& estimate) const;

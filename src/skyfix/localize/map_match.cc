@@ -167,7 +167,8 @@ GuidedMatches match_guided(const FeatureSet& features, const CandidatePool& pool
   std::vector<Found> found(rows.ranges.size());
   parallel_for(rows.ranges.size(), 256, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
-      const auto [first, last] = rows.ranges[i];
+      const std::uint32_t first = rows.ranges[i].first;
+      const std::uint32_t last = rows.ranges[i].second;
       const std::uint32_t point = pool.point[rows.order[first]];
       const auto pixel = camera.project(cam_from_map * map.point(point));
       if (!pixel || pixel->x() < 0 || pixel->y() < 0 || pixel->x() > camera.width ||
