@@ -25,7 +25,7 @@ compile:
 	cmake --build --preset release -j $(JOBS) --target skyfix
 
 demo:
-	@echo 'Skyfix demo. The first time this installs packages and compiles: 5 to 10 minutes on 2 cores.'
+	@echo 'Skyfix demo. The first time this installs packages and compiles: about 10 minutes on 2 cores.'
 	@echo 'Then it simulates a flight, builds a map, localizes 40 photos and evaluates: about 3 minutes.'
 	@$(MAKE) --no-print-directory build
 	@scripts/demo
