@@ -75,9 +75,10 @@ void make_folder(const fs::path& folder) {
   std::error_code failure;
   fs::create_directories(folder, failure);
   if (failure || !fs::is_directory(folder)) {
-    throw Error(Reason::unwritable_output,
-                "cannot create the folder: " + (failure ? failure.message() : "a file is in the way"),
-                folder);
+    throw Error(
+        Reason::unwritable_output,
+        "cannot create the folder: " + (failure ? failure.message() : "a file is in the way"),
+        folder);
   }
 }
 

@@ -31,8 +31,9 @@ class JsonMessage : public spdlog::custom_flag_formatter {
 void configure(const std::string& level, Format format) {
   const auto parsed = spdlog::level::from_str(level);
   if (parsed == spdlog::level::off && level != "off") {
-    throw Error(Reason::bad_option, "--log-level " + level +
-                                        " is not a level; use trace, debug, info, warning, error or off");
+    throw Error(
+        Reason::bad_option,
+        "--log-level " + level + " is not a level; use trace, debug, info, warning, error or off");
   }
   if (format == Format::json) {
     auto logger = std::make_shared<spdlog::logger>(

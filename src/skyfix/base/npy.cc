@@ -60,8 +60,8 @@ std::string npy::header(std::string_view dtype, std::span<const std::size_t> sha
     if (shape.size() == 1 || i + 1 < shape.size()) sizes += ", ";
   }
   if (shape.size() == 1) sizes.pop_back();
-  std::string dictionary = "{'descr': '" + std::string(dtype) +
-                           "', 'fortran_order': False, 'shape': (" + sizes + "), }";
+  std::string dictionary =
+      "{'descr': '" + std::string(dtype) + "', 'fortran_order': False, 'shape': (" + sizes + "), }";
   const std::size_t unpadded = kMagic.size() + 4 + dictionary.size() + 1;
   dictionary.append((64 - unpadded % 64) % 64, ' ');
   dictionary += '\n';

@@ -19,17 +19,29 @@ namespace npy {
 template <class T>
 constexpr std::string_view dtype();
 template <>
-constexpr std::string_view dtype<float>() { return "<f4"; }
+constexpr std::string_view dtype<float>() {
+  return "<f4";
+}
 template <>
-constexpr std::string_view dtype<double>() { return "<f8"; }
+constexpr std::string_view dtype<double>() {
+  return "<f8";
+}
 template <>
-constexpr std::string_view dtype<std::uint8_t>() { return "|u1"; }
+constexpr std::string_view dtype<std::uint8_t>() {
+  return "|u1";
+}
 template <>
-constexpr std::string_view dtype<std::uint32_t>() { return "<u4"; }
+constexpr std::string_view dtype<std::uint32_t>() {
+  return "<u4";
+}
 template <>
-constexpr std::string_view dtype<std::uint64_t>() { return "<u8"; }
+constexpr std::string_view dtype<std::uint64_t>() {
+  return "<u8";
+}
 template <>
-constexpr std::string_view dtype<std::int64_t>() { return "<i8"; }
+constexpr std::string_view dtype<std::int64_t>() {
+  return "<i8";
+}
 
 // The header bytes (magic, version, dictionary, padding) of an array, to be followed by the data.
 std::string header(std::string_view dtype, std::span<const std::size_t> shape);

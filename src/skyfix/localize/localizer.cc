@@ -91,9 +91,9 @@ struct Localizer::Frame {
   Image image;
   FeatureSet features;
   std::vector<std::uint32_t> candidate_images;
-  std::vector<MapPair> pairs;   // first matches
-  PoseEstimate first;           // pose from the first matches
-  PoseEvidence evidence;        // of the first pose
+  std::vector<MapPair> pairs;  // first matches
+  PoseEstimate first;          // pose from the first matches
+  PoseEvidence evidence;       // of the first pose
   int expected = 0;
   PoseEstimate final;  // refined over the guided pairs
   std::vector<PointPair> final_pairs;
