@@ -68,6 +68,28 @@ TEST_P(SpoiledBrighton, FiveOfFiveWithinTwelveCentimetres) {
   EXPECT_LE(result.at("rotation_max_deg").get<double>(), 1.0);
 }
 
+// A mirrored picture fits a camera below the ground that looks up, with hundreds of inliers.
+TEST(Brighton, MirroredPhotosAreNoPlace) {
+  SKYFIX_REQUIRE_SHARED("data/brighton");
+  const Scratch scratch;
+  write_spoiled_brighton({"mirrored", 95, 0, 1,
+                          [](const Image& image) {
+                            Image mirrored = image;
+                            for (int y = 0; y < image.height; ++y) {
+                              for (int x = 0; x < image.width; ++x) {
+                                std::copy_n(image.row(y) + 3 * x, 3,
+                                            mirrored.row(y) + 3 * (image.width - 1 - x));
+                              }
+                            }
+                            return mirrored;
+                          }},
+                         scratch.path());
+  const json result = localize_and_evaluate(brighton_map(), scratch / "images",
+                                            scratch / "reference.json", scratch / "run");
+  EXPECT_EQ(result.at("frames"), 5);
+  EXPECT_EQ(result.at("ok"), 0);
+}
+
 Image darken(const Image& image) {
   Image dark = image;
   for (auto& value : dark.pixels)

@@ -1,6 +1,10 @@
 // The command line as a user meets it: help, typos, ranges, exit statuses.
 #include <gmock/gmock.h>
 
+#include <sys/wait.h>
+
+#include <cstdlib>
+
 #include "process.h"
 #include "simulated.h"
 #include "skyfix/base/file.h"
@@ -46,6 +50,11 @@ TEST(CommandLine, MissingAndBadValuesSayWhatIsAllowed) {
       skyfix({"localize", "--map", "m", "--input", "i", "--out", "o", "--vpr-top-k", "0"}).err,
       HasSubstr("--vpr-top-k"));
   EXPECT_EQ(skyfix({"simulate", "--out", "/tmp/never", "--width", "-5"}).status, 2);
+}
+
+TEST(CommandLine, AFullDiskIsNoSuccess) {
+  const std::string command = std::string(SKYFIX_BINARY) + " licenses > /dev/full 2> /dev/null";
+  EXPECT_EQ(WEXITSTATUS(std::system(command.c_str())), 2);
 }
 
 TEST(CommandLine, VersionAndLicences) {

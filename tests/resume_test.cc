@@ -66,6 +66,24 @@ TEST(Resume, ControlCFinishesTheFrameInHand) {
             skyfix({"records", "--canonical", scratch / "whole"}).out);
 }
 
+TEST(Resume, ReplacedPhotosAreRefused) {
+  namespace fs = std::filesystem;
+  const Scratch scratch;
+  fs::copy(SimulatedWorld::instance().queries, scratch / "photos");
+  const std::vector<std::string> arguments = {
+      "localize", "--map",         SimulatedWorld::instance().map, "--input", scratch / "photos",
+      "--out",    scratch / "run", "--descriptor-cache",           "off",     "--resume"};
+  ASSERT_EQ(skyfix(arguments).status, 0);
+  ASSERT_EQ(skyfix(arguments).status, 0);
+  std::vector<fs::path> photos;
+  for (const auto& entry : fs::directory_iterator(scratch / "photos"))
+    photos.push_back(entry.path());
+  fs::copy_file(photos[0], photos[1], fs::copy_options::overwrite_existing);
+  const Outcome outcome = skyfix(arguments);
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_THAT(outcome.err, ::testing::HasSubstr("photos_sha256"));
+}
+
 TEST(Resume, OtherOptionsAreRefusedByName) {
   const Scratch scratch;
   ASSERT_EQ(skyfix(localize(scratch / "run")).status, 0);

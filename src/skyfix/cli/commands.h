@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "skyfix/base/progress.h"
+#include "skyfix/report/json_fields.h"
 
 namespace skyfix::cli {
 
@@ -42,6 +43,9 @@ void add_records(CLI::App& root, const Globals& globals, Commands& commands);
 void add_export(CLI::App& root, const Globals& globals, Commands& commands);
 void add_bench(CLI::App& root, const Globals& globals, Commands& commands);
 void add_licenses(CLI::App& root, const Globals& globals, Commands& commands);
+
+// Says on the log what a run's manifest warns of: not finished, arbitrary units.
+void warn_of_run(const Json& manifest);
 
 // The whole program: parses, runs, prints errors. Returns the exit status.
 int run_program(int argc, char** argv);

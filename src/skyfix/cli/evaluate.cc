@@ -19,6 +19,7 @@ struct EvaluateArguments {
 int run_evaluate(const EvaluateArguments& arguments) {
   const Reference reference = read_reference(arguments.reference);
   const RunContents run = read_run(arguments.run);
+  warn_of_run(run.manifest);
   const Evaluation evaluation = evaluate(run.records, reference);
   if (!arguments.json.empty()) {
     write_file_atomic(arguments.json,

@@ -21,6 +21,7 @@ struct ExportArguments {
 
 std::string exported(const ExportArguments& arguments) {
   const RunContents run = read_run(arguments.run);
+  warn_of_run(run.manifest);
   if (arguments.format == "csv") {
     if (arguments.csv_separator.size() != 1) {
       throw Error(Reason::bad_option, "--csv-separator takes one character");

@@ -1,6 +1,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <cstdio>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "skyfix/base/error.h"
@@ -20,9 +21,8 @@ Wgs84 parse_origin(const std::string& text) {
   std::vector<double> values;
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
-    if (const auto value = parse_double(trim(std::string_view(text).substr(begin, end - begin)))) {
-      values.push_back(*value);
-    }
+    const auto value = parse_double(trim(std::string_view(text).substr(begin, end - begin)));
+    values.push_back(value.value_or(std::numeric_limits<double>::quiet_NaN()));
     begin = end + 1;
   }
   Wgs84 origin;

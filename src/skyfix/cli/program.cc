@@ -84,7 +84,12 @@ int run_command(const Globals& globals, const Commands& commands) {
                    globals.log_format == "json" ? log::Format::json : log::Format::text);
     set_thread_count(static_cast<std::size_t>(globals.threads));
     for (const Command& command : commands) {
-      if (command.app->parsed()) return command.run();
+      if (!command.app->parsed()) continue;
+      const int status = command.run();
+      if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+        throw Error(Reason::unwritable_output, "standard output cannot be written (disk full?)");
+      }
+      return status;
     }
     return kExitCannotRun;
   } catch (const Error& error) {

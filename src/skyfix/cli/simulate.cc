@@ -25,7 +25,7 @@ void add_simulate(CLI::App& root, const Globals& globals, Commands& commands) {
   app->add_option("--query-altitude", options->altitude_query_m,
                   "Query flight, m above the mean ground")
       ->capture_default_str();
-  app->add_option("--overlap", options->overlap, "Of neighbouring map photos, 0.3 to 0.9")
+  app->add_option("--overlap", options->overlap, "Of neighbouring map photos, 0.3 to 0.95")
       ->capture_default_str();
   app->add_option("--gps-noise", options->gps_sigma_m, "Sigma of the photos' GPS, m")
       ->capture_default_str();

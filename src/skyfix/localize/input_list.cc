@@ -25,10 +25,15 @@ void add_folder(const fs::path& folder, InputList& list) {
   if (failure) {
     throw Error(Reason::unreadable_file, "cannot read the folder: " + failure.message(), folder);
   }
+  // Folders seen, by what they really are: links may lead in circles.
+  std::set<fs::path> seen{fs::weakly_canonical(folder)};
   for (const auto end = fs::recursive_directory_iterator(); entries != end;) {
     const fs::directory_entry entry = *entries;
     if (entry.is_directory(failure)) {
-      if (entry.path().filename().string().starts_with(".")) entries.disable_recursion_pending();
+      const bool hidden = entry.path().filename().string().starts_with(".");
+      if (hidden || !seen.insert(fs::weakly_canonical(entry.path())).second) {
+        entries.disable_recursion_pending();
+      }
     } else if (looks_like_image_name(entry.path())) {
       list.photos.push_back(
           {entry.path().lexically_relative(folder).generic_string(), entry.path()});
@@ -74,8 +79,13 @@ void add_list(const fs::path& file, InputList& list) {
     }
     const std::string name =
         path.lexically_normal().lexically_relative(folder.lexically_normal()).generic_string();
-    const std::string unique =
-        name.empty() || name.starts_with("..") ? path.filename().string() : name;
+    // A photo outside the list's folder goes by its base name, or, where that is taken, by its
+    // path.
+    const bool outside = name.empty() || name.starts_with("..");
+    std::string unique = outside ? path.filename().string() : name;
+    if (outside && seen.contains(unique)) {
+      unique = fs::weakly_canonical(path).relative_path().generic_string();
+    }
     if (!seen.insert(unique).second) {
       throw Error(Reason::bad_list, where + "the name " + unique + " stands in the list twice",
                   file);

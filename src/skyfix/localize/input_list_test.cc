@@ -93,6 +93,21 @@ TEST_F(InputListTest, ListErrorsNameTheLine) {
   failure(folder_ / "empty.txt", Reason::no_input);
 }
 
+TEST_F(InputListTest, LinksInCirclesAreFollowedOnce) {
+  add("a/x.jpg");
+  std::filesystem::create_directory_symlink(folder_, folder_ / "a/loop");
+  EXPECT_THAT(names(list_input(folder_)), ElementsAre("a/x.jpg"));
+}
+
+TEST_F(InputListTest, EqualBaseNamesElsewhereAreTwoPhotos) {
+  add("A/p.jpg");
+  add("B/p.jpg");
+  add("lists/l.txt", (folder_ / "A/p.jpg").string() + "\n" + (folder_ / "B/p.jpg").string() + "\n");
+  const InputList list = list_input(folder_ / "lists/l.txt");
+  ASSERT_EQ(list.photos.size(), 2u);
+  EXPECT_NE(list.photos[0].name, list.photos[1].name);
+}
+
 TEST_F(InputListTest, RangeCountsFromOneAndIncludesBothEnds) {
   for (const char* name : {"1.jpg", "2.jpg", "3.jpg", "4.jpg"}) add(name);
   InputList list = list_input(folder_);

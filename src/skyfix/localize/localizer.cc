@@ -18,6 +18,7 @@ namespace {
 constexpr int kMinSidePx = 64;
 constexpr int kMinFeatures = 16;
 constexpr int kMinMatches = 6;
+constexpr double kGpsDisagreementM = 15;  // consumer GPS is better than this
 constexpr int kPoolFactor = 3;  // the pool asked of the index is this many times vpr_top_k
 
 // Adds the milliseconds of its life to a telemetry entry.
@@ -70,6 +71,18 @@ int distinct_points(std::span<const MapPair> pairs) {
   return static_cast<int>(points.size());
 }
 
+double median_of(std::vector<double> values) {
+  std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
+  return values[values.size() / 2];
+}
+
+// How far the focal length may be off, 1 sigma, for a camera that is not known. A known camera's
+// own error is not in the covariance.
+double relative_focal_sigma(CameraSource source) {
+  if (source == CameraSource::guess) return 0.2;
+  return source == CameraSource::exif ? 0.05 : 0;
+}
+
 void fail(Fix& fix, FixStatus status, Reason reason, std::string text) {
   fix.status = status;
   fix.reason = reason;
@@ -111,6 +124,8 @@ void LocalizeOptions::validate() const {
           vpr_query_resize, "64 to 8192 px");
   require(temporal_candidates >= 0 && temporal_candidates <= 1000, "--temporal-candidates",
           temporal_candidates, "0 (off) to 1000");
+  require(max_megapixels > 0 && max_megapixels <= 100000, "--max-megapixels", max_megapixels,
+          "more than 0 to 100000");
   require(match_max_points >= 0, "--match-max-points", match_max_points, "0 (all) or more");
   require(ba_window == 0 || (ba_window >= 2 && ba_window <= 50), "--ba-window", ba_window,
           "0 (off) or 2 to 50");
@@ -330,6 +345,44 @@ void Localizer::count_candidates(Frame& frame) const {
   report.selected_source = candidate_source_name(best->candidate.selected_source);
 }
 
+void Localizer::weigh_viewpoint(const Frame& frame, VerdictInput& input) const {
+  const Eigen::Vector3d camera = frame.final.cam_from_map.centre();
+  std::vector<double> distances, map_distances;
+  int behind = 0;
+  for (std::size_t i = 0; i < frame.pairs.size(); ++i) {
+    if (!frame.first.inlier[i]) continue;
+    const Eigen::Vector3d point = map_.point(frame.pairs[i].point);
+    const Eigen::Vector3d to_camera = camera - point;
+    const Eigen::Vector3d to_map_photo = map_.cam_from_map(frame.pairs[i].image).centre() - point;
+    behind += to_camera.dot(to_map_photo) < 0 ? 1 : 0;
+    distances.push_back(to_camera.norm());
+    map_distances.push_back(to_map_photo.norm());
+  }
+  if (distances.empty()) return;
+  input.behind_share = double(behind) / double(distances.size());
+  input.distance_ratio = median_of(distances) / std::max(1e-12, median_of(map_distances));
+}
+
+// A fix far from where the photo itself says it was taken is worth a word: a wrong focal length (a
+// crop, digital zoom) shows in nothing else on a nadir view.
+void Localizer::compare_with_gps(Frame& frame) const {
+  const auto position = frame.metadata.position();
+  if (!position || !frame.fix.pose || !frame.fix.pose->position_enu) return;
+  const Eigen::Vector3d off = *frame.fix.pose->position_enu -
+                              EnuFrame(map_.georegistration().origin).enu_from_wgs84(*position);
+  const double horizontal_m = off.head<2>().norm();
+  if (horizontal_m > kGpsDisagreementM) {
+    frame.fix.warnings.push_back(
+        fmt::format("the fix lies {:.0f} m from the photo's own GPS, horizontally", horizontal_m));
+  }
+  if (frame.metadata.altitude_m && std::abs(off.z()) > kGpsDisagreementM) {
+    frame.fix.warnings.push_back(
+        fmt::format("the fix lies {:.0f} m {} the photo's own altitude: another datum, or a wrong "
+                    "focal length (crop, digital zoom)",
+                    std::abs(off.z()), off.z() < 0 ? "below" : "above"));
+  }
+}
+
 void Localizer::decide(Frame& frame) const {
   count_candidates(frame);
   const bool guided = !frame.final_pairs.empty();
@@ -345,6 +398,7 @@ void Localizer::decide(Frame& frame) const {
   input.expected = frame.expected;
   input.support = frame.expected > 0 ? double(frame.final.inlier_count) / frame.expected : 0;
   input.first_inliers = frame.first.inlier_count;
+  weigh_viewpoint(frame, input);
   if (frame.first.alternative) input.alternative_inliers = frame.first.alternative->inliers;
 
   Fix& fix = frame.fix;
@@ -375,12 +429,20 @@ void Localizer::decide(Frame& frame) const {
   frame.final_pairs = std::move(inlier_pairs);
   fix.status = FixStatus::ok;
   set_pose(fix, frame.final);
+  compare_with_gps(frame);
 }
 
 void Localizer::set_pose(Fix& fix, const PoseEstimate& estimate) const {
   FixPose pose;
   pose.cam_from_world = estimate.cam_from_map;
   pose.covariance_map = estimate.covariance_map;
+  if (pose.covariance_map) {
+    // On a nadir view a focal error moves the camera along its axis and hides in the altitude.
+    const Eigen::Vector3d axis =
+        estimate.cam_from_map.rotation.conjugate() * Eigen::Vector3d::UnitZ();
+    const double sigma = relative_focal_sigma(fix.camera_source) * scene_scale_;
+    pose.covariance_map->topLeftCorner<3, 3>() += sigma * sigma * axis * axis.transpose();
+  }
   const Georegistration& geo = map_.georegistration();
   if (geo.known()) {
     const Eigen::Vector3d enu = geo.enu_from_map * estimate.cam_from_map.centre();
@@ -388,12 +450,12 @@ void Localizer::set_pose(Fix& fix, const PoseEstimate& estimate) const {
     pose.position_wgs84 = EnuFrame(geo.origin).wgs84_from_enu(enu);
     pose.orientation_ypr_ned = gimbal_from_cam_from_enu(
         (estimate.cam_from_map.rotation * geo.enu_from_map.rotation.conjugate()).normalized());
-    if (estimate.covariance_map) {
+    if (pose.covariance_map) {
       Eigen::Matrix<double, 6, 6> turn = Eigen::Matrix<double, 6, 6>::Zero();
       const Eigen::Matrix3d rotation = geo.enu_from_map.rotation.toRotationMatrix();
       turn.topLeftCorner<3, 3>() = geo.enu_from_map.scale * rotation;
       turn.bottomRightCorner<3, 3>() = rotation;
-      pose.covariance_enu = turn * *estimate.covariance_map * turn.transpose();
+      pose.covariance_enu = turn * *pose.covariance_map * turn.transpose();
     }
   }
   fix.pose = std::move(pose);

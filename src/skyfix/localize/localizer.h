@@ -76,6 +76,8 @@ class Localizer {
   std::vector<float> query_descriptor(Frame& frame) const;
   void set_pose(Fix& fix, const PoseEstimate& estimate) const;
   void count_candidates(Frame& frame) const;
+  void weigh_viewpoint(const Frame& frame, VerdictInput& input) const;
+  void compare_with_gps(Frame& frame) const;
 
   const Map& map_;
   LocalizeOptions options_;

@@ -2,6 +2,9 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "skyfix/base/file.h"
 #include "skyfix/geo/testing.h"
 #include "skyfix/localize/world_testing.h"
@@ -91,6 +94,30 @@ TEST(Localizer, NoiseIsNotAPlace) {
     value = static_cast<std::uint8_t>(state >> 24);
   }
   EXPECT_NE(fix_of(written("noise.png", blur(noise, 1.2))).status, FixStatus::ok);
+}
+
+TEST(Localizer, AMirroredPictureIsNoPlace) {
+  for (const InputPhoto& photo : SmallWorld::instance().queries().photos) {
+    Image image = decode_image(photo.path);
+    for (int y = 0; y < image.height; ++y) std::reverse(image.row(y), image.row(y) + image.width);
+    EXPECT_NE(fix_of(written("mirrored.png", image)).status, FixStatus::ok);
+  }
+}
+
+TEST(Localizer, AGuessedCameraWidensTheCovarianceAlongItsAxis) {
+  const InputPhoto photo = SmallWorld::instance().queries().photos.front();
+  const InputPhoto foreign{"foreign.jpg", SmallWorld::instance().folder() / "foreign.jpg", 1};
+  PhotoMetadata metadata;
+  metadata.make = "Other";
+  metadata.model = "Camera";
+  metadata.focal_length_35mm = read_metadata(photo.path).focal_length_35mm;
+  ASSERT_TRUE(metadata.focal_length_35mm.has_value());
+  write_jpeg(foreign.path, decode_image(photo.path), 95, {make_exif_segment(metadata)});
+  const Fix fix = fix_of(foreign);
+  ASSERT_EQ(fix.status, FixStatus::ok) << fix.reason_text;
+  EXPECT_EQ(fix.camera_source, CameraSource::exif);
+  EXPECT_GT(std::sqrt((*fix.pose->covariance_enu)(2, 2)), 1);  // metres, at 80 m and 5 %
+  EXPECT_FALSE(fix.warnings.empty());
 }
 
 TEST(Localizer, TurnedPictureGivesTheTurnedPose) {

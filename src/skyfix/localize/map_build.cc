@@ -18,6 +18,12 @@ namespace fs = std::filesystem;
 
 namespace {
 
+// Photos of a model tie 60 to 80 % of its observations; photos turned or exchanged by mistake still
+// tie some 10 % by chance. Fewer than this is refused, fewer than that is worth a warning.
+constexpr double kLeastTiedShare = 0.15;
+constexpr double kUsualTiedShare = 0.35;
+constexpr double kOriginDisagreementM = 100;  // far beyond any GPS error
+
 // What one photo contributes.
 struct PhotoData {
   bool readable = false;
@@ -56,17 +62,42 @@ PhotoData read_photo(const fs::path& file, const Camera& camera, const LocalFeat
   return data;
 }
 
+// A given origin is believed, but said to be doubtful where the photos' own GPS is far away.
+void check_origin(const Georegistration& geo, const std::vector<GpsPair>& pairs,
+                  std::vector<Finding>& findings) {
+  if (pairs.empty()) return;
+  const EnuFrame enu(geo.origin);
+  std::vector<double> off_m;
+  for (const GpsPair& pair : pairs) {
+    const Eigen::Vector3d claimed = geo.enu_from_map * pair.centre_in_map;
+    off_m.push_back((enu.enu_from_wgs84(pair.position) - claimed).head<2>().norm());
+  }
+  std::nth_element(off_m.begin(), off_m.begin() + off_m.size() / 2, off_m.end());
+  const double median_m = off_m[off_m.size() / 2];
+  if (median_m <= kOriginDisagreementM) return;
+  findings.push_back({Severity::warning, "origin_disagrees_with_gps",
+                      fmt::format("with --enu-origin the photos lie {:.0f} m from their own GPS "
+                                  "(median): check sign and order (LAT,LON,H)",
+                                  median_m)});
+}
+
 Georegistration georegister(const MapBuildOptions& options, const ColmapModel& model,
                             const MapWriter& writer, const std::vector<PhotoData>& photos,
                             std::vector<Finding>& findings) {
-  if (options.enu_origin) return georegistration_at_origin(*options.enu_origin, options.datum);
-  if (options.georegister == MapBuildOptions::Georegister::none) return {};
+  if (!options.enu_origin && options.georegister == MapBuildOptions::Georegister::none) return {};
   std::vector<GpsPair> pairs;
   for (std::size_t i = 0; i < photos.size(); ++i) {
     const ColmapImage& image = model.images[writer.model_image_of()[i]];
+    // Without a height a position is no place in space: 0 m would be taken for one.
+    if (!photos[i].metadata.altitude_m) continue;
     if (const auto position = photos[i].metadata.position()) {
       pairs.push_back({image.name, image.cam_from_world.centre(), *position});
     }
+  }
+  if (options.enu_origin) {
+    const Georegistration geo = georegistration_at_origin(*options.enu_origin, options.datum);
+    check_origin(geo, pairs, findings);
+    return geo;
   }
   try {
     return fit_georegistration(pairs, options.datum);
@@ -210,12 +241,23 @@ MapBuildReport build_map(const MapBuildOptions& options, Progress& progress) {
   add_places(photos, options, writer);
   std::vector<MapWriter::ImageFeatures> features;
   collect_features(photos, writer, report, features);
-  if (report.tied_observations == 0) {
+  const double tied_share =
+      double(report.tied_observations) / double(std::max<std::size_t>(1, report.observations));
+  if (tied_share < kLeastTiedShare) {
     throw Error(
         Reason::camera_mismatch,
-        "no feature of the photos lies at an observation of the model: the photos are not those "
-        "the model was made from, or were resized or turned",
+        fmt::format("only {:.0f} % of the model's observations lie on a feature of the photos: ",
+                    100 * tied_share) +
+            "the photos are not those "
+            "the model was made from, or were resized or turned",
         options.images);
+  }
+  if (tied_share < kUsualTiedShare) {
+    report.findings.push_back(
+        {Severity::warning, "few_tied_observations",
+         fmt::format("only {:.0f} % of the model's observations lie on a feature of the photos "
+                     "(usual is 60 to 80 %): check that these are the model's photos",
+                     100 * tied_share)});
   }
   writer.add_features(options.features, extractor->dimension(), std::move(features));
   writer.set_note("source", {{"colmap", fs::absolute(folder).string()},

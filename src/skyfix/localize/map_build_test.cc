@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+
 #include "skyfix/base/error.h"
 #include "skyfix/base/file.h"
 #include "skyfix/localize/world_testing.h"
@@ -77,6 +79,37 @@ TEST(MapBuild, RefusesWhatCannotWork) {
   options = world.build_options("refused");
   options.enu_origin = Wgs84{200, 0, 0};
   EXPECT_EQ(failure(options), Reason::bad_option);
+}
+
+TEST(MapBuild, PhotosExchangedByMistakeAreRefused) {
+  const SmallWorld& world = SmallWorld::instance();
+  MapBuildOptions options = world.build_options("exchanged");
+  options.images = world.folder() / "exchanged_photos";
+  fs::create_directories(options.images);
+  std::vector<fs::path> photos;
+  for (const auto& entry : fs::directory_iterator(world.map_photos()))
+    photos.push_back(entry.path());
+  std::sort(photos.begin(), photos.end());
+  for (std::size_t i = 0; i < photos.size(); ++i) {
+    fs::copy_file(photos[i], options.images / photos[(i + 4) % photos.size()].filename(),
+                  fs::copy_options::overwrite_existing);
+  }
+  NoProgress quiet;
+  try {
+    const MapBuildReport report = build_map(options, quiet);
+    EXPECT_THAT(report.findings,
+                ::testing::Contains(::testing::Field(&Finding::code, "few_tied_observations")));
+  } catch (const Error& error) {
+    EXPECT_EQ(error.reason(), Reason::camera_mismatch);
+  }
+}
+
+TEST(MapBuild, AnOriginFarFromTheGpsIsDoubted) {
+  MapBuildOptions options = SmallWorld::instance().build_options("elsewhere");
+  options.enu_origin->longitude_deg *= -1;
+  NoProgress quiet;
+  EXPECT_THAT(build_map(options, quiet).findings,
+              ::testing::Contains(::testing::Field(&Finding::code, "origin_disagrees_with_gps")));
 }
 
 TEST(MapBuild, AMapInTheWayIsKeptUnlessToldOtherwise) {

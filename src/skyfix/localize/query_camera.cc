@@ -45,6 +45,11 @@ Camera parse_camera(std::span<const std::string_view> pieces, const fs::path& fi
   }
   try {
     camera.validate();
+    const Eigen::Vector2d centre = camera.principal_point();
+    if (centre.x() < 0 || centre.y() < 0 || centre.x() > camera.width ||
+        centre.y() > camera.height) {
+      throw Error(Reason::bad_camera, "the principal point lies outside the picture");
+    }
   } catch (const Error& error) {
     throw Error(error.reason(), where + error.message(), file);
   }
@@ -68,8 +73,9 @@ std::optional<QueryCamera> fit_to_picture(const Camera& camera, int width, int h
     result.source = scaled_map_camera ? CameraSource::map_camera_scaled : unchanged;
     result.hypotheses = {fitted};
     if (!exact) {
-      result.warnings.push_back("camera of " + size_text(camera.width, camera.height) +
-                                " px scaled to " + size_text(width, height) + " px");
+      result.warnings.push_back("assumed resized, not cropped: camera of " +
+                                size_text(camera.width, camera.height) + " px scaled to " +
+                                size_text(width, height) + " px");
     }
     if (!centred(fitted)) result.hypotheses.push_back(fitted.turned(2));
     return result;
@@ -106,9 +112,19 @@ std::optional<QueryCamera> from_given(const std::string& name, int width, int he
   std::stable_sort(choices.begin(), choices.end(), [&](const Camera& a, const Camera& b) {
     return (a.width == width && a.height == height) > (b.width == width && b.height == height);
   });
+  std::optional<QueryCamera> chosen;
   for (const Camera& camera : choices) {
-    if (auto fitted = fit_to_picture(camera, width, height, CameraSource::given)) return fitted;
+    auto fitted = fit_to_picture(camera, width, height, CameraSource::given);
+    if (!fitted) continue;
+    if (!chosen) {
+      chosen = std::move(fitted);
+    } else if (camera.width == width && camera.height == height) {
+      throw Error(Reason::bad_camera, "several cameras of " + size_text(width, height) +
+                                          " px are given and nothing says which is this photo's; "
+                                          "give them by photo name (NAME MODEL WIDTH HEIGHT ...)");
+    }
   }
+  if (chosen) return chosen;
   if (!choices.empty()) throw_mismatch(width, height, "the camera given for it");
   return std::nullopt;
 }
@@ -180,7 +196,8 @@ GivenCameras GivenCameras::read(const fs::path& file) {
   if (file.extension() == ".bin") {
     for (const auto& [id, camera] : read_colmap_cameras(file)) given.cameras_.push_back(camera);
   } else {
-    const std::string text = read_file(file);
+    std::string text = read_file(file);
+    if (text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);
     std::size_t line_number = 0;
     for (std::size_t begin = 0; begin < text.size();) {
       const std::size_t end = std::min(text.find('\n', begin), text.size());
@@ -193,8 +210,11 @@ GivenCameras GivenCameras::read(const fs::path& file) {
       // COLMAP's first column is a number, hloc's a name.
       if (parse_integer(pieces[0])) {
         given.cameras_.push_back(camera);
-      } else {
-        given.by_name_.emplace(pieces[0], camera);
+      } else if (!given.by_name_.emplace(pieces[0], camera).second) {
+        throw Error(Reason::bad_camera,
+                    "line " + std::to_string(line_number) + ": the name " + std::string(pieces[0]) +
+                        " stands in the file twice",
+                    file);
       }
     }
   }

@@ -116,7 +116,9 @@ TEST_F(GivenCamerasTest, HlocListGoesByName) {
 TEST_F(GivenCamerasTest, ErrorsNameTheLine) {
   for (const char* text :
        {"1 SIMPLE_PINHOLE 1600 900 1000 800\n", "1 SIMPLE_PINHOLE -1 900 1 2 3\n",
-        "1 SIMPLE_PINHOLE 1600 900 1000 800 4,5\n", "1 EQUIRECTANGULAR 10 10 1 1\n"}) {
+        "1 SIMPLE_PINHOLE 1600 900 1000 800 4,5\n", "1 EQUIRECTANGULAR 10 10 1 1\n",
+        "1 SIMPLE_PINHOLE 1600 900 1000 80000 450\n",
+        "a.jpg SIMPLE_PINHOLE 9 9 9 4 4\na.jpg SIMPLE_PINHOLE 9 9 8 4 4\n"}) {
     try {
       GivenCameras::read(write(std::string("# head\n") + text));
       ADD_FAILURE() << text;
@@ -126,6 +128,20 @@ TEST_F(GivenCamerasTest, ErrorsNameTheLine) {
     }
   }
   EXPECT_THROW(GivenCameras::read(write("# nothing\n")), Error);
+}
+
+TEST_F(GivenCamerasTest, AByteOrderMarkIsNoName) {
+  const GivenCameras given =
+      GivenCameras::read(write("\xEF\xBB\xBF"
+                               "1 SIMPLE_PINHOLE 1600 900 1000 800 450\n"));
+  EXPECT_EQ(given.cameras().size(), 1u);
+}
+
+TEST_F(GivenCamerasTest, TwoOfOneSizeAreNotChosenByChance) {
+  const TestMap map({{wide(), "DJI", "FC300S"}});
+  const GivenCameras given = GivenCameras::read(
+      write("1 SIMPLE_PINHOLE 1600 900 700 800 450\n2 SIMPLE_PINHOLE 1600 900 924 800 450\n"));
+  EXPECT_THROW(resolve(map.map(), 1600, 900, {}, given), Error);
 }
 
 TEST(SameAspect, ToleratesRoundingOfResizedPhotos) {

@@ -1,6 +1,7 @@
 #include "skyfix/localize/runner.h"
 
-#include <deque>
+#include <set>
+#include <string>
 
 #include "skyfix/base/error.h"
 #include "skyfix/base/log.h"
@@ -40,6 +41,13 @@ void log_line(const Fix& fix) {
             outcome);
 }
 
+// The fix's warnings, each text once a run: hundreds of photos share a camera.
+void log_warnings(const Fix& fix, std::set<std::string>& said) {
+  for (const std::string& warning : fix.warnings) {
+    if (said.insert(warning).second) log::warn("{}: {}", fix.name, warning);
+  }
+}
+
 // Replays what was recorded into the run's memory; re-reads the last good frames for the window.
 void replay(const Localizer& localizer, std::span<const InputPhoto> photos,
             std::span<const RecordedFix> recorded, TrackState& track, WindowMemory& window) {
@@ -71,6 +79,7 @@ BatchResult run_batch(const Localizer& localizer, std::span<const InputPhoto> ph
   replay(localizer, photos, recorded, track, window);
 
   BatchResult result;
+  std::set<std::string> warnings_said;
   progress.start("localizing", photos.size() - recorded.size());
   for (const InputPhoto& photo : photos.subspan(recorded.size())) {
     if (cancel) {
@@ -88,6 +97,7 @@ BatchResult run_batch(const Localizer& localizer, std::span<const InputPhoto> ph
     }
     sink(fix);
     log_line(fix);
+    log_warnings(fix, warnings_said);
     ++result.done;
     progress.advance();
   }

@@ -21,6 +21,8 @@ void VerdictOptions::validate() const {
   require_range("max_log10_false_alarms", max_log10_false_alarms, -10000, 0);
   require_range("min_coverage", min_coverage, 0, 1);
   require_range("min_support", min_support, 0, 1);
+  require_range("max_behind_share", max_behind_share, 0, 1);
+  require_range("max_distance_ratio", max_distance_ratio, 1, 1e6);
   require_range("max_alternative_ratio", max_alternative_ratio, 0, 1);
 }
 
@@ -50,6 +52,19 @@ Verdict judge(const VerdictInput& evidence, const VerdictOptions& options) {
         fmt::format("of {} map points that this pose should show, {:.0f} % are there; at "
                     "least {:.0f} % is asked for",
                     evidence.expected, 100 * evidence.support, 100 * options.min_support));
+  }
+  if (evidence.behind_share > options.max_behind_share) {
+    return refuse(Reason::implausible_pose,
+                  fmt::format("the pose sees {:.0f} % of its points from the far side: is the "
+                              "picture mirrored?",
+                              100 * evidence.behind_share));
+  }
+  if (evidence.distance_ratio > options.max_distance_ratio ||
+      evidence.distance_ratio * options.max_distance_ratio < 1) {
+    return refuse(Reason::implausible_pose,
+                  fmt::format("the camera would be {:.2g} times as far from the scene as the map's "
+                              "photos; check its focal length and principal point",
+                              evidence.distance_ratio));
   }
   if (evidence.alternative_inliers > options.max_alternative_ratio * evidence.first_inliers) {
     return refuse(Reason::ambiguous_place,

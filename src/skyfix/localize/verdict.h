@@ -17,6 +17,8 @@ struct VerdictOptions {
   double min_coverage = 0.08;          // share of an 8x8 grid that holds an inlier
   double min_support = 0.12;           // of the expected points, share found where expected
   double max_alternative_ratio = 0.7;  // second-best inliers / best inliers
+  double max_behind_share = 0.3;       // of the inliers, seen from the far side of the scene
+  double max_distance_ratio = 10;      // nearer or farther than the map's photos by this factor
   void validate() const;               // throws Error(bad_option)
 };
 
@@ -30,6 +32,11 @@ struct VerdictInput {
   // within the inlier distance of its projection; `expected` = how many should be seen.
   int expected = 0;
   double support = 0;
+  // Of the inliers, the share that this pose sees from the other side than the map photo that
+  // described them: a mirrored picture fits an underground camera that looks up.
+  double behind_share = 0;
+  // Median distance from the camera to its inliers / that of the map photos which described them.
+  double distance_ratio = 1;
   // Inliers of the strongest clearly different pose, over the same matches, and of this pose there.
   int alternative_inliers = 0;
   int first_inliers = 0;

@@ -33,6 +33,9 @@ TEST(Verdict, RefusesEachWeaknessByItsOwnReason) {
   EXPECT_EQ(refusal([](auto& i) { i.coverage = 0.01; }), Reason::low_coverage);
   EXPECT_EQ(refusal([](auto& i) { i.support = 0.01; }), Reason::too_few_inliers);
   EXPECT_EQ(refusal([](auto& i) { i.alternative_inliers = 140; }), Reason::ambiguous_place);
+  EXPECT_EQ(refusal([](auto& i) { i.behind_share = 0.9; }), Reason::implausible_pose);
+  EXPECT_EQ(refusal([](auto& i) { i.distance_ratio = 50; }), Reason::implausible_pose);
+  EXPECT_EQ(refusal([](auto& i) { i.distance_ratio = 0.01; }), Reason::implausible_pose);
 }
 
 TEST(Verdict, SaysWhichFiguresDecided) {

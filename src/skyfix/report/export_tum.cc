@@ -10,7 +10,7 @@ std::int64_t time_of(const Record& record, TumTime time) {
   if (time == TumTime::index) return record.fix.index * 1'000'000'000;
   if (record.time_ns) return *record.time_ns;
   throw Error(Reason::bad_option, "TUM needs times, and " + utf8_text(record.fix.name) +
-                                      " has none: ask for the frames' index as time");
+                                      " has none: ask for the frames' index as time (--tum-time-is-index)");
 }
 
 // Nanoseconds as exact decimal seconds; evo associates by time, so no digit may be lost.
@@ -47,7 +47,7 @@ std::string export_tum(const std::vector<Record>& records, TumTime time) {
     if (before && now <= *before) {
       throw Error(Reason::bad_option, "the time of " + utf8_text(record.fix.name) +
                                           " is not after the time before it: ask for the frames' "
-                                          "index as time");
+                                          "index as time (--tum-time-is-index)");
     }
     before = now;
     const Rigid3 pose = world_from_cam(*record.fix.pose, georegistered);
