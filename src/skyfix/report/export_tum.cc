@@ -9,8 +9,9 @@ namespace {
 std::int64_t time_of(const Record& record, TumTime time) {
   if (time == TumTime::index) return record.fix.index * 1'000'000'000;
   if (record.time_ns) return *record.time_ns;
-  throw Error(Reason::bad_option, "TUM needs times, and " + utf8_text(record.fix.name) +
-                                      " has none: ask for the frames' index as time (--tum-time-is-index)");
+  throw Error(Reason::bad_option,
+              "TUM needs times, and " + utf8_text(record.fix.name) +
+                  " has none: ask for the frames' index as time (--tum-time-is-index)");
 }
 
 // Nanoseconds as exact decimal seconds; evo associates by time, so no digit may be lost.
