@@ -48,6 +48,11 @@ std::uint64_t frame_seed(std::uint64_t run_seed, const std::string& name) {
   return run_seed ^ std::stoull(hex, nullptr, 16);
 }
 
+double median_of(std::vector<double> values) {
+  std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
+  return values[values.size() / 2];
+}
+
 double median_depth(const Map& map) {
   std::vector<double> depths;
   const auto offset = map.observation_offset();
@@ -61,19 +66,13 @@ double median_depth(const Map& map) {
     if (depths.size() > 4000) break;
   }
   if (depths.empty()) return 1;
-  std::nth_element(depths.begin(), depths.begin() + depths.size() / 2, depths.end());
-  return std::max(1e-9, depths[depths.size() / 2]);
+  return std::max(1e-9, median_of(std::move(depths)));
 }
 
 int distinct_points(std::span<const MapPair> pairs) {
   std::set<std::uint32_t> points;
   for (const MapPair& pair : pairs) points.insert(pair.point);
   return static_cast<int>(points.size());
-}
-
-double median_of(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
-  return values[values.size() / 2];
 }
 
 // How far the focal length may be off, 1 sigma, for a camera that is not known. A known camera's
@@ -279,7 +278,7 @@ void Localizer::match_and_solve(Frame& frame) const {
     const StageTimer timer(frame.fix.telemetry, "match");
     frame.pairs = match_to_map(frame.features, pool, options_.match_max_points);
   }
-  const std::vector<PointPair> pairs = solver_pairs(frame.pairs, frame.features, map_);
+  std::vector<PointPair> pairs = solver_pairs(frame.pairs, frame.features, map_);
   frame.fix.matches = distinct_points(frame.pairs);
   if (pairs.size() < kMinMatches) {
     frame.stop(FixStatus::failed, Reason::too_few_matches,
@@ -302,7 +301,7 @@ void Localizer::match_and_solve(Frame& frame) const {
   }
   frame.evidence = pose_evidence(pairs, frame.first, pose);
   frame.fix.camera = frame.first.camera;
-
+  frame.final_pairs = std::move(pairs);
   refine_guided(frame, pool, pose);
 }
 
@@ -385,9 +384,7 @@ void Localizer::compare_with_gps(Frame& frame) const {
 
 void Localizer::decide(Frame& frame) const {
   count_candidates(frame);
-  const bool guided = !frame.final_pairs.empty();
-  const std::vector<PointPair> first_pairs = solver_pairs(frame.pairs, frame.features, map_);
-  const std::vector<PointPair>& pairs = guided ? frame.final_pairs : first_pairs;
+  const std::vector<PointPair>& pairs = frame.final_pairs;
   const PoseEvidence evidence = pose_evidence(pairs, frame.final, options_.pose);
 
   VerdictInput input;
@@ -418,13 +415,12 @@ void Localizer::decide(Frame& frame) const {
     frame.final_pairs.clear();
     return;
   }
-  for (std::size_t i = 0; i < pairs.size(); ++i) {
-    if (frame.final.inlier[i]) fix.inlier_points.push_back({pairs[i].pixel, pairs[i].group});
-  }
   // Joint refinement rests on the inliers alone.
   std::vector<PointPair> inlier_pairs;
   for (std::size_t i = 0; i < pairs.size(); ++i) {
-    if (frame.final.inlier[i]) inlier_pairs.push_back(pairs[i]);
+    if (!frame.final.inlier[i]) continue;
+    fix.inlier_points.push_back({pairs[i].pixel, pairs[i].group});
+    inlier_pairs.push_back(pairs[i]);
   }
   frame.final_pairs = std::move(inlier_pairs);
   fix.status = FixStatus::ok;
