@@ -17,12 +17,14 @@ BELOW = {
     'map': ['base', 'geo'],
     'simulate': ['base', 'geo', 'image', 'map'],
     'features': ['base', 'geo', 'image', 'map'],
-    'match': ['base'],
+    'memory': ['base'],
+    'match': ['base', 'memory'],
     'solve': ['base', 'geo'],
     'retrieval': ['base', 'geo', 'image', 'map', 'features'],
-    'localize': ['base', 'geo', 'image', 'map', 'features', 'retrieval', 'match', 'solve'],
-    'report': ['base', 'geo', 'image', 'map', 'features', 'retrieval', 'match', 'solve', 'localize'],
-    'cli': ['base', 'geo', 'image', 'map', 'simulate', 'features', 'retrieval', 'match', 'solve',
+    'localize': ['base', 'geo', 'image', 'map', 'memory', 'features', 'retrieval', 'match', 'solve'],
+    'report': ['base', 'geo', 'image', 'map', 'memory', 'features', 'retrieval', 'match', 'solve',
+               'localize'],
+    'cli': ['base', 'geo', 'image', 'map', 'memory', 'simulate', 'features', 'retrieval', 'match', 'solve',
             'localize', 'report'],
 }
 # Tests may also stand on the synthetic world.
