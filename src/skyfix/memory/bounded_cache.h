@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <unordered_map>
+#include <vector>
 
 namespace skyfix {
 
@@ -46,10 +47,10 @@ class BoundedCache : public ReleasableCache {
   Handle find(const Key& key);
   // Makes room first (drops unpinned entries, oldest use first), so that entry and rest stay within
   // the limits; call it BEFORE allocating the value. Returns false when it would not fit even then:
-  // the value may be used but is not kept.
+  // the value may be used but is not kept. What is larger than the limit drops nothing.
   bool make_room(std::uint64_t bytes);
   // Keeps the value if it fits; returns it pinned in any case. An entry under the same key is
-  // replaced.
+  // replaced; where that one is pinned, it counts until let go.
   Handle insert(const Key& key, Value value, std::uint64_t bytes);
 
   void set_limits(CacheLimits limits);  // drops what is over them
@@ -65,15 +66,25 @@ class BoundedCache : public ReleasableCache {
     std::uint64_t bytes;
   };
   using Order = std::list<Entry>;  // most recently used first
-  bool fit(std::uint64_t bytes);   // mutex held
+  struct Replaced {                // was pinned when another came under its key
+    std::weak_ptr<const Value> value;
+    std::uint64_t bytes;
+  };
+  // All of these: mutex held.
+  bool fit(std::uint64_t bytes);
   std::uint64_t drop_over(std::uint64_t bytes_allowed, std::uint64_t entries_allowed);
+  void detach(const Key& key);
+  std::uint64_t held_bytes() const;
+  std::uint64_t held_entries() const;
 
   mutable std::mutex mutex_;
   CacheLimits limits_;
   double rebuild_cost_ms_;
   Order order_;
   std::unordered_map<Key, typename Order::iterator> index_;
-  CacheFigures figures_;
+  std::vector<Replaced> replaced_;
+  std::uint64_t indexed_bytes_ = 0;
+  CacheFigures figures_;  // but for bytes and entries
 };
 
 }  // namespace skyfix

@@ -81,9 +81,10 @@ class Ledger {
   friend class DeviceBuffer;
   struct Entry {
     std::uint64_t bytes;
-    std::string owner;
+    OwnerFigures* owner;  // in owners_, from which nothing is ever taken
   };
   void book(void* address, std::uint64_t bytes, std::string_view owner);
+  void strike(void* address) noexcept;  // mutex held; an unknown address is no error
   void release(void* address) noexcept;
   void raise_if_refused(std::uint64_t bytes, std::string_view owner);
 

@@ -4,7 +4,7 @@
 #pragma once
 
 #include <cstdint>
-#include <exception>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -80,6 +80,7 @@ class RetryLadder {
     bool next(const OutOfDeviceMemory& failure);
 
    private:
+    std::optional<RetryStep> take_step();
     bool release_next_cache();
     RetryLadder& ladder_;
     RetryReport& report_;
