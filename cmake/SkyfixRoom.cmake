@@ -2,12 +2,15 @@
 #
 # One room = one static library skyfix_NAME made of the *.cc beside the caller, one test binary
 # skyfix_NAME_test made of its *_test.cc, and (clang, SKYFIX_FUZZERS) one fuzzer for each *_fuzz.cc.
+# Its *.cu and *_cuda.cc go into libskyfix_cuda.so (SkyfixCuda.cmake).
 function(skyfix_room name)
   cmake_parse_arguments(ROOM "" "" "DEPS;PRIVATE_DEPS;TEST_DEPS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
+  file(GLOB cuda CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cu ${CMAKE_CURRENT_SOURCE_DIR}/*_cuda.cc)
+  set_property(GLOBAL APPEND PROPERTY SKYFIX_CUDA_SOURCES ${cuda})
   set(tests ${sources})
   set(fuzzers ${sources})
-  list(FILTER sources EXCLUDE REGEX "(_test|_fuzz|/main)\\.cc$")
+  list(FILTER sources EXCLUDE REGEX "(_test|_fuzz|_cuda|/main)\\.cc$")
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
   list(FILTER fuzzers INCLUDE REGEX "_fuzz\\.cc$")
   if(sources)

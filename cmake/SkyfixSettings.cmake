@@ -19,6 +19,8 @@ find_program(MOLD_PROGRAM mold)
 if(MOLD_PROGRAM)
   add_link_options(-fuse-ld=mold)
 endif()
+# A program loads what it uses: the benchmarks and GPU tests start where OpenCV is not installed.
+add_link_options(-Wl,--as-needed)
 
 add_library(skyfix_flags INTERFACE)
 target_include_directories(skyfix_flags INTERFACE ${CMAKE_SOURCE_DIR}/src)

@@ -1,0 +1,23 @@
+// The launches behind CudaMatchKernels: pointers, sizes and a stream; no LibTorch. Every function
+// returns a cudaError_t as int (0 = success) and allocates nothing.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "skyfix/match/match_kernels.h"
+
+namespace skyfix::match {
+
+// `stream` is a cudaStream_t.
+int launch_check_rows(const DeviceRows& rows, float* bias, void* stream);
+int launch_clear_keys(MatchKey* keys, std::int64_t count, void* stream);
+// multiprocessors: of the device, to cut the work into enough pieces.
+int launch_accumulate(std::span<const MatchWork> work, int multiprocessors, void* stream);
+int launch_decode(MatchKey* keys_to_indices, float* scores, std::int64_t count, void* stream);
+int launch_runner_up(const DeviceRows& query, const std::int64_t* listed,
+                     const std::uint32_t* row_group, std::int64_t listed_count,
+                     const DeviceRows& map, const std::uint32_t* map_group, float* best,
+                     int multiprocessors, void* stream);
+
+}  // namespace skyfix::match

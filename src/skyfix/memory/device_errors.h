@@ -1,0 +1,15 @@
+// Telling a lack of memory from every other device error, by the texts in which LibTorch, cuBLAS,
+// cuDNN and the CUDA runtime report them.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "skyfix/memory/device.h"
+
+namespace skyfix {
+
+// The part that ran out of memory; nullopt for an error of another kind.
+std::optional<MemoryFailure> memory_failure_in(std::string_view message);
+
+}  // namespace skyfix
