@@ -12,9 +12,9 @@ namespace skyfix {
 
 // Which allocations fail; any of the three may be set. Counted from the first one after set-up.
 struct FaultPlan {
-  std::optional<std::uint64_t> nth;          // this one alone, from 1
-  std::optional<std::uint64_t> above_bytes;  // every one larger than this
-  double probability = 0;                    // each one, drawn from `seed`
+  std::optional<std::uint64_t> nth = std::nullopt;          // this one alone, from 1
+  std::optional<std::uint64_t> above_bytes = std::nullopt;  // every one larger than this
+  double probability = 0;                                   // each one, drawn from `seed`
   std::uint64_t seed = 1;
   bool any() const { return nth || above_bytes || probability > 0; }
 };

@@ -30,6 +30,7 @@ struct Effort {
   double batch_scale = 1;       // of references or images at a time
   bool less_on_device = false;  // nothing kept resident: one piece at a time from the host
   bool on_cpu = false;
+  bool operator==(const Effort&) const = default;
 };
 
 struct RetryEvent {
