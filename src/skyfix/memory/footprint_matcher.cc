@@ -1,0 +1,37 @@
+#include "skyfix/memory/footprint_matcher.h"
+
+#include <algorithm>
+
+namespace skyfix {
+
+std::uint64_t matcher_rows_bytes(const MatcherShape& shape, std::int64_t rows) {
+  return rows * (shape.dimension * data_type_bytes(shape.type) + 4 + 4);
+}
+
+std::uint64_t reference_bytes(const MatcherShape& shape) {
+  return matcher_rows_bytes(shape, shape.reference_rows) + shape.reference_extra_bytes;
+}
+
+std::vector<ComponentNeed> matcher_needs(const MatcherShape& shape,
+                                         const MatcherSettings& settings) {
+  ComponentNeed cache{.owner = "reference descriptors"};
+  cache.growth_bytes = reference_bytes(shape);
+  cache.growth_count = settings.cache_references;
+  cache.growth_unit = "cached reference";
+
+  const std::int64_t chunk = std::min(settings.chunk_rows, shape.query_rows);
+  ComponentNeed query{.owner = "query descriptors"};
+  query.workspace_bytes = matcher_rows_bytes(shape, chunk);
+
+  const std::int64_t beyond =
+      std::max<std::int64_t>(0, shape.references - settings.cache_references);
+  const std::int64_t pool_rows = shape.references * shape.reference_rows;
+  ComponentNeed matcher{.owner = "matcher"};
+  matcher.workspace_bytes = std::min(settings.batch_references, beyond) * reference_bytes(shape) +
+                            12 * (shape.query_rows + pool_rows);
+  std::vector<ComponentNeed> needs = {query, matcher};
+  if (settings.cache_references > 0) needs.insert(needs.begin(), cache);
+  return needs;
+}
+
+}  // namespace skyfix
