@@ -129,8 +129,8 @@ void Ledger::raise_if_refused(std::uint64_t bytes, std::string_view owner) {
   {
     const std::lock_guard lock(mutex_);
     if (forbidden_) {
-      throw std::logic_error("'" + std::string(owner) + "' allocates " + std::to_string(bytes) +
-                             " bytes of device memory after the warm-up");
+      throw AllocationForbidden("'" + std::string(owner) + "' allocates " + std::to_string(bytes) +
+                                " bytes of device memory after the warm-up");
     }
   }
   if (faults_.fails(bytes)) {

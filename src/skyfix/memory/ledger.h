@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -17,6 +18,12 @@
 namespace skyfix {
 
 class Ledger;
+
+// An allocation while they are forbidden: a programming error, named by its owner.
+class AllocationForbidden : public std::logic_error {
+ public:
+  using std::logic_error::logic_error;
+};
 
 // Device memory that is returned when it goes out of scope. Movable; empty by default.
 class DeviceBuffer {
@@ -60,7 +67,7 @@ class Ledger {
   Ledger(const Ledger&) = delete;
   Ledger& operator=(const Ledger&) = delete;
 
-  // Throws OutOfDeviceMemory naming the owner; std::logic_error naming it while allocations are
+  // Throws OutOfDeviceMemory naming the owner; AllocationForbidden naming it while they are
   // forbidden. 0 bytes give an empty buffer.
   DeviceBuffer allocate(std::size_t bytes, std::string_view owner);
 
@@ -69,7 +76,7 @@ class Ledger {
   void note_taken(void* address, std::uint64_t bytes, std::string_view owner);
   void note_released(void* address) noexcept;
 
-  // Debug: from now on every allocation is a programming error (std::logic_error with the owner).
+  // Debug: from now on every allocation is a programming error (AllocationForbidden).
   void forbid_allocations(bool forbidden);
 
   LedgerFigures figures() const;
