@@ -37,7 +37,7 @@ template <class Key, class Value>
 typename BoundedCache<Key, Value>::Handle BoundedCache<Key, Value>::insert(const Key& key,
                                                                            Value value,
                                                                            std::uint64_t bytes) {
-  const Handle handle = std::make_shared<const Value>(std::move(value));
+  Handle handle = std::make_shared<const Value>(std::move(value));
   const std::lock_guard lock(mutex_);
   detach(key);
   if (!fit(bytes)) return handle;

@@ -17,6 +17,7 @@ using testing::HasSubstr;
 
 std::vector<bool> ask(FaultInjector& injector, const std::vector<std::uint64_t>& sizes) {
   std::vector<bool> answers;
+  answers.reserve(sizes.size());
   for (const std::uint64_t bytes : sizes) answers.push_back(injector.fails(bytes));
   return answers;
 }
@@ -142,6 +143,7 @@ TEST(FaultInjector, TheOtherConditionsDoNotMoveTheDraws) {
 TEST(FaultInjector, ThreadsTogetherSeeTheNthOnce) {
   FaultInjector injector({.nth = 1500});
   std::vector<std::thread> threads;
+  threads.reserve(4);
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&] { ask(injector, std::vector<std::uint64_t>(1000, 1)); });
   }

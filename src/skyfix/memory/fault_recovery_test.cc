@@ -218,6 +218,7 @@ TEST(FaultRecovery, ThreadsShareDeviceCacheAndLadder) {
   SmallWork work(ledger, kRoomy);
   std::vector<std::vector<Numbers>> results(4);
   std::vector<std::thread> threads;
+  threads.reserve(results.size());
   for (auto& frames : results) {
     threads.emplace_back([&frames, &work] {
       for (int frame = 0; frame < kFrames; ++frame) {

@@ -71,6 +71,27 @@ TEST(HostDevice, AFittingFreeBlockIsUsedAgain) {
   device->release(small);
 }
 
+TEST(HostDevice, TheSmallestFittingFreeBlockIsUsed) {
+  const auto device = make_host_device();
+  void* loose = device->allocate(17 * kKiB);
+  void* tight = device->allocate(16 * kKiB);
+  device->release(tight);
+  device->release(loose);
+  EXPECT_EQ(device->allocate(16 * kKiB), tight);
+  EXPECT_EQ(device->allocate(16 * kKiB), loose);
+  device->release(tight);
+  device->release(loose);
+}
+
+TEST(HostDeviceDeathTest, WhatIsNotOutCannotBeReleased) {
+  const auto device = make_host_device();
+  void* address = device->allocate(kKiB);
+  device->release(address);
+  EXPECT_DEATH(device->release(address), "not handed out by this device");
+  int other = 0;
+  EXPECT_DEATH(device->release(&other), "not handed out by this device");
+}
+
 TEST(HostDevice, TheCapHoldsAndFreeBlocksGoFirst) {
   const auto device = make_host_device(10 * kKiB);
   void* kept = device->allocate(2 * kKiB);

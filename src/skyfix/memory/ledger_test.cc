@@ -88,6 +88,15 @@ TEST(Ledger, ThePeakIsExplainedByOwner) {
   EXPECT_EQ(figures.by_owner.at("matcher").bytes_at_peak, 6 * kKiB);
 }
 
+TEST(Ledger, ThePeakIsTheFirstOfEqualOnes) {
+  const auto device = make_host_device();
+  Ledger ledger(*device);
+  ledger.allocate(kKiB, "first").reset();
+  ledger.allocate(kKiB, "second").reset();
+  EXPECT_EQ(ledger.figures().by_owner.at("first").bytes_at_peak, kKiB);
+  EXPECT_EQ(ledger.figures().by_owner.at("second").bytes_at_peak, 0);
+}
+
 TEST(Ledger, PeaksStartFromTheCurrentValues) {
   const auto device = make_host_device();
   Ledger ledger(*device);
