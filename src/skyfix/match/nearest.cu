@@ -33,6 +33,18 @@ struct Items {
 };
 static_assert(sizeof(Items) <= 4096, "kernel arguments");
 
+__host__ __device__ inline std::int64_t tiles_of(std::int64_t rows, int tile) {
+  return (rows + tile - 1) / tile;
+}
+
+constexpr unsigned kAllLanes = 0xffffffffu;
+
+template <int Apart>
+__device__ inline MatchKey larger_of_lanes(MatchKey key) {
+  const MatchKey other = __shfl_xor_sync(kAllLanes, key, Apart);
+  return key > other ? key : other;
+}
+
 // The best map row so far of a thread's eight query rows.
 struct RowBest {
   float score[kMicro];
@@ -56,17 +68,15 @@ struct RowBest {
       }
     }
   }
-  // Joins the eight threads that hold the same rows, then the keys.
+  // Joins the eight threads of a warp that hold the same rows, then the keys.
   __device__ void settle(MatchKey* keys, std::int64_t first_row, std::int64_t rows,
                          const Place& place) {
 #pragma unroll
     for (int r = 0; r < kMicro; ++r) {
       MatchKey key = score[r] > kNone ? make_key(score[r], column[r]) : 0;
-#pragma unroll
-      for (int step = 1; step < 8; step *= 2) {
-        const MatchKey other = __shfl_xor_sync(0xffffffffu, key, step);
-        key = key > other ? key : other;
-      }
+      key = larger_of_lanes<1>(key);
+      key = larger_of_lanes<2>(key);
+      key = larger_of_lanes<4>(key);
       const std::int64_t row = first_row + place.row(r);
       if (threadIdx.x % 8 == 0 && row < rows && key != 0) {
         atomicMax(reinterpret_cast<unsigned long long*>(keys + row), key);
@@ -89,134 +99,150 @@ __device__ inline void offer_columns(const float (&acc)[kMicro][kMicro], const P
     for (int r = 1; r < kMicro; ++r) top[c] = fmaxf(top[c], acc[r][c]);
     any |= top[c] >= known[c];
   }
-  if (!any) return;
+  if (!__any_sync(kAllLanes, any)) return;
 #pragma unroll
   for (int c = 0; c < kMicro; ++c) {
-    if (!(top[c] >= known[c]) || top[c] == kNone) continue;
+    const bool offers = top[c] >= known[c] && top[c] > kNone;
+    if (!__any_sync(kAllLanes, offers)) continue;
     int row = 0;
 #pragma unroll
     for (int r = kMicro - 1; r >= 0; --r) row = acc[r][c] == top[c] ? place.row(r) : row;
-    atomicMax(reinterpret_cast<unsigned long long*>(keys + place.column(c)),
-              make_key(top[c], query_first + row));
+    MatchKey key = offers ? make_key(top[c], query_first + row) : 0;
+    // The four threads of the warp that hold the same column.
+    key = larger_of_lanes<8>(key);
+    key = larger_of_lanes<16>(key);
+    if (threadIdx.x % 32 < 8 && key != 0) {
+      atomicMax(reinterpret_cast<unsigned long long*>(keys + place.column(c)), key);
+    }
   }
 }
 
-template <int K>
-struct NearestShared {
-  float query[2][K * kStride];
-  float map[2][K * kStride];
-  float query_bias[kTile];
-  float map_bias[2][kTile];
-  float map_best[2][kTile];
-};
-// With one chunk the query tile stays.
-template <int K>
-struct NearestSharedResident {
-  float query[1][K * kStride];
-  float map[2][K * kStride];
-  float query_bias[kTile];
-  float map_bias[2][kTile];
-  float map_best[2][kTile];
+// What varies between the kernels. Resident: the whole row is one chunk of K entries, and the query
+// tile stays in shared memory.
+template <class Element, int Entries, bool ResidentQuery, bool AlignedRows>
+struct Variant {
+  using T = Element;
+  static constexpr int kEntries = Entries;
+  static constexpr bool kResident = ResidentQuery;
+  static constexpr bool kAligned = AlignedRows;
 };
 
-// A block: one tile of query rows against the map tiles [first_tile, last_tile) of its piece.
-// Resident: the whole row is one chunk of K entries.
-template <class T, int K, bool Resident, bool Aligned>
+// A block: one tile of query rows against the map tiles [first, last) of its piece.
+template <class V>
 class NearestBlock {
+  using T = typename V::T;
+  static constexpr int K = V::kEntries;
+
  public:
-  using Shared = std::conditional_t<Resident, NearestSharedResident<K>, NearestShared<K>>;
+  struct Shared {
+    float query[V::kResident ? 1 : 2][K * kTile];
+    float map[2][K * kTile];
+    float query_bias[kTile];
+    float map_bias[2][kTile];
+    float map_best[2][kTile];
+  };
 
   __device__ NearestBlock(const Item& item, int dimension, std::int64_t query_tile, Shared& shared)
       : item_(item), dimension_(dimension), shared_(shared), first_row_(query_tile * kTile) {
-    chunks_ = Resident ? 1 : (dimension + K - 1) / K;
-    const int row = threadIdx.x % kTile;
-    const std::int64_t at = first_row_ + row;
-    const float bias = at < item.query_rows ? item.query_bias[at] : kNone;
-    query_row_ = bias == 0 ? static_cast<const T*>(item.query) + at * dimension : nullptr;
-    if (threadIdx.x < kTile) shared.query_bias[row] = bias;
-    query_biased_ = bias != 0;
-    if (Resident) {
-      TileInFlight<K> tile;
-      tile.template read<Aligned>(query_row_, 0, dimension);
-      tile.write(shared.query[0]);
-    }
+    chunks_ = V::kResident ? 1 : (dimension + K - 1) / K;
+    const std::int64_t at = first_row_ + InFlight::row();
+    const bool inside = at < item.query_rows;
+    query_row_ = inside ? static_cast<const T*>(item.query) + at * dimension : nullptr;
+    if (V::kResident) query_tile_.template read<V::kAligned>(query_row_, 0, dimension);
+    query_bias_ = inside ? item.query_bias[at] : kNone;
+    if (threadIdx.x < kTile) shared.query_bias[threadIdx.x] = query_bias_;
   }
 
-  __device__ void walk(std::int64_t first_tile, std::int64_t last_tile) {
-    if (first_tile >= last_tile) return;
+  // Begins at tile `start` and goes round: at the start every column maximum is new, and blocks
+  // that began together would all offer theirs to the same keys at once.
+  __device__ void walk(std::int64_t first, std::int64_t last, std::int64_t start) {
     RowBest best;
     best.clear();
-    const Place place;
     float acc[kMicro][kMicro];
-    fetch(first_tile, 0);
+    fetch(start, 0);
+    if (V::kResident) query_tile_.write(shared_.query[0], query_bias_ == 0);
     store(0, 0);
-    int biased = __syncthreads_or(query_biased_ || map_biased_);
-    int buffer = 0;
-    for (std::int64_t tile = first_tile; tile < last_tile; ++tile) {
+    int biased = any_biased();
+    int buffer = 0, side = 0;
+    std::int64_t tile = start;
+    for (std::int64_t left = last - first; left > 0; --left) {
+      const std::int64_t next = tile + 1 < last ? tile + 1 : first;
       const int tile_biased = biased;
-      const int side = static_cast<int>(tile - first_tile) % 2;
       for (int chunk = 0; chunk < chunks_; ++chunk) {
-        const bool tile_ends = chunk + 1 == chunks_;
-        const bool more = !tile_ends || tile + 1 < last_tile;
-        if (more) fetch(tile_ends ? tile + 1 : tile, tile_ends ? 0 : chunk + 1);
-        const float* query = shared_.query[Resident ? 0 : buffer];
-        if (chunk == 0) {
-          multiply<K, true>(query, shared_.map[buffer], place, acc);
+        const bool ends = chunk + 1 == chunks_;
+        const bool more = !ends || left > 1;
+        if (more) fetch(ends ? next : tile, ends ? 0 : chunk + 1);
+        const float* query = shared_.query[V::kResident ? 0 : buffer];
+        if (V::kResident || chunk == 0) {
+          multiply<K, true>(query, shared_.map[buffer], place_, acc);
         } else {
-          multiply<K, false>(query, shared_.map[buffer], place, acc);
+          multiply<K, false>(query, shared_.map[buffer], place_, acc);
         }
-        if (tile_ends) finish_tile(acc, place, tile, side, tile_biased, best);
-        if (more) store(buffer ^ 1, tile_ends ? side ^ 1 : -1);
-        biased = __syncthreads_or(query_biased_ || map_biased_);
+        if (ends) finish_tile(acc, tile, side, tile_biased, best);
+        if (more) store(buffer ^ 1, ends ? side ^ 1 : -1);
+        biased = any_biased();
         buffer ^= 1;
       }
+      // Lower columns follow: what is equal there must win.
+      if (next == first) {
+        best.settle(item_.query_keys, first_row_, item_.query_rows, place_);
+        best.clear();
+      }
+      tile = next;
+      side ^= 1;
     }
-    best.settle(item_.query_keys, first_row_, item_.query_rows, place);
+    if (start != first) best.settle(item_.query_keys, first_row_, item_.query_rows, place_);
   }
 
  private:
+  using InFlight = TileInFlight<K>;
+
   __device__ void fetch(std::int64_t tile, int chunk) {
-    const std::int64_t at = tile * kTile + threadIdx.x % kTile;
+    const std::int64_t at = tile * kTile + InFlight::row();
     if (chunk == 0) {
       const bool inside = at < item_.map_rows;
+      map_row_ = inside ? static_cast<const T*>(item_.map) + at * dimension_ : nullptr;
       map_bias_ = inside ? item_.map_bias[at] : kNone;
-      map_biased_ = map_bias_ != 0;
-      map_row_ = map_biased_ ? nullptr : static_cast<const T*>(item_.map) + at * dimension_;
       map_best_ = __builtin_inff();
       if (inside && item_.map_keys != nullptr && threadIdx.x < kTile) {
         map_best_ =
             key_score(__ldcg(reinterpret_cast<const unsigned long long*>(item_.map_keys + at)));
       }
     }
-    map_tile_.template read<Aligned>(map_row_, chunk * K, dimension_);
-    if (!Resident) query_tile_.template read<Aligned>(query_row_, chunk * K, dimension_);
+    map_tile_.template read<V::kAligned>(map_row_, chunk * K, dimension_);
+    if (!V::kResident) query_tile_.template read<V::kAligned>(query_row_, chunk * K, dimension_);
   }
+
+  // Barrier; true when a row of the tiles now in shared memory is unusable or beyond the end.
+  __device__ int any_biased() const { return __syncthreads_or(query_bias_ != 0 || map_bias_ != 0); }
 
   // side >= 0: a new tile begins, its biases and best scores go there.
   __device__ void store(int buffer, int side) {
-    map_tile_.write(shared_.map[buffer]);
-    if (!Resident) query_tile_.write(shared_.query[buffer]);
+    map_tile_.write(shared_.map[buffer], map_bias_ == 0);
+    if (!V::kResident)
+      query_tile_.write(shared_.query[V::kResident ? 0 : buffer], query_bias_ == 0);
     if (side >= 0 && threadIdx.x < kTile) {
       shared_.map_bias[side][threadIdx.x] = map_bias_;
       shared_.map_best[side][threadIdx.x] = map_best_;
     }
   }
 
-  __device__ void finish_tile(float (&acc)[kMicro][kMicro], const Place& place, std::int64_t tile,
-                              int side, bool biased, RowBest& best) {
+  __device__ void finish_tile(float (&acc)[kMicro][kMicro], std::int64_t tile, int side,
+                              bool biased, RowBest& best) {
     if (biased) {
       float q[kMicro], m[kMicro];
-      take8(shared_.query_bias, place.y, q);
-      take8(shared_.map_bias[side], place.x, m);
+      take8(shared_.query_bias, place_.y, q);
+      take8(shared_.map_bias[side], place_.x, m);
 #pragma unroll
       for (int r = 0; r < kMicro; ++r) {
 #pragma unroll
         for (int c = 0; c < kMicro; ++c) acc[r][c] += q[r] + m[c];
       }
     }
-    best.update(acc, place, item_.map_first + static_cast<std::uint32_t>(tile * kTile));
+    const std::int64_t column = tile * kTile;
+    best.update(acc, place_, item_.map_first + static_cast<std::uint32_t>(column));
     if (item_.map_keys != nullptr) {
-      offer_columns(acc, place, shared_.map_best[side], item_.map_keys + tile * kTile,
+      offer_columns(acc, place_, shared_.map_best[side], item_.map_keys + column,
                     item_.query_first + static_cast<std::uint32_t>(first_row_));
     }
   }
@@ -225,20 +251,20 @@ class NearestBlock {
   int dimension_;
   Shared& shared_;
   std::int64_t first_row_;
+  const Place place_;
   int chunks_;
   const T* query_row_;
   const T* map_row_ = nullptr;
-  bool query_biased_;
-  bool map_biased_ = false;
+  float query_bias_;
   float map_bias_ = 0;
   float map_best_ = 0;
-  TileInFlight<K> map_tile_;
-  TileInFlight<K> query_tile_;
+  InFlight map_tile_;
+  InFlight query_tile_;
 };
 
-template <class T, int K, bool Resident, bool Aligned>
+template <class V>
 __global__ __launch_bounds__(kThreads, 2) void nearest_kernel(const __grid_constant__ Items items) {
-  using Block = NearestBlock<T, K, Resident, Aligned>;
+  using Block = NearestBlock<V>;
   __shared__ __align__(16) typename Block::Shared shared;
   int i = 0;
   while (i + 1 < items.count && blockIdx.x >= items.item[i + 1].first_block) ++i;
@@ -246,21 +272,17 @@ __global__ __launch_bounds__(kThreads, 2) void nearest_kernel(const __grid_const
   const unsigned block = blockIdx.x - item.first_block;
   const std::int64_t query_tile = block / item.splits;
   const std::int64_t split = block % item.splits;
-  const std::int64_t tiles = (item.map_rows + kTile - 1) / kTile;
+  const std::int64_t tiles = tiles_of(item.map_rows, kTile);
   const std::int64_t first = tiles * split / item.splits;
   const std::int64_t last = tiles * (split + 1) / item.splits;
   if (first == last) return;
   Block work(item, items.dimension, query_tile, shared);
-  // Blocks begin at different tiles: at the start every column maximum is new, and all would offer
-  // theirs to the same keys at once.
-  const std::int64_t start = first + query_tile % (last - first);
-  work.walk(start, last);
-  __syncthreads();
-  work.walk(first, start);
+  work.walk(first, last, first + query_tile % (last - first));
 }
 
 template <class T>
-__global__ void check_rows_kernel(const T* data, std::int64_t rows, int dimension, float* bias) {
+__global__ void check_rows_kernel(const T* data, std::int64_t rows, int dimension, float* bias,
+                                  MatchKey* keys) {
   // Eight threads a row.
   const std::int64_t row = (blockIdx.x * std::int64_t{blockDim.x} + threadIdx.x) / 8;
   bool bad = false;
@@ -269,9 +291,10 @@ __global__ void check_rows_kernel(const T* data, std::int64_t rows, int dimensio
       bad |= !isfinite(widen(data[row * dimension + k]));
     }
   }
-  const unsigned votes = __ballot_sync(0xffffffffu, bad);
+  const unsigned votes = __ballot_sync(kAllLanes, bad);
   if (row < rows && threadIdx.x % 8 == 0) {
     bias[row] = (votes >> (threadIdx.x % 32)) & 0xffu ? kNone : 0.0f;
+    if (keys != nullptr) keys[row] = 0;
   }
 }
 
@@ -283,15 +306,17 @@ __global__ void decode_kernel(MatchKey* keys, float* scores, std::int64_t count)
   reinterpret_cast<std::int64_t*>(keys)[i] = key_index(key);
 }
 
+constexpr int kSmallKernelThreads = 256;
+
 unsigned blocks_of(std::int64_t threads) {
-  return static_cast<unsigned>((threads + kThreads - 1) / kThreads);
+  return static_cast<unsigned>((threads + kSmallKernelThreads - 1) / kSmallKernelThreads);
 }
 
 // How many pieces the map is cut into so that all multiprocessors have work for several rounds, but
-// no piece is shorter than four tiles.
-int splits_for(std::int64_t query_tiles, std::int64_t map_tiles, int multiprocessors) {
-  const std::int64_t wanted = (8 * std::int64_t{multiprocessors} + query_tiles - 1) / query_tiles;
-  return static_cast<int>(std::clamp<std::int64_t>(std::min(wanted, map_tiles / 4), 1, 4096));
+// no piece is shorter than some 512 rows.
+int splits_for(std::int64_t query_tiles, std::int64_t map_rows, int multiprocessors) {
+  const std::int64_t wanted = (16 * std::int64_t{multiprocessors} + query_tiles - 1) / query_tiles;
+  return static_cast<int>(std::clamp<std::int64_t>(std::min(wanted, map_rows / 512), 1, 4096));
 }
 
 template <class T>
@@ -299,18 +324,22 @@ bool is_aligned(const void* data, int dimension) {
   return dimension % 4 == 0 && reinterpret_cast<std::uintptr_t>(data) % (4 * sizeof(T)) == 0;
 }
 
+template <class V>
+int launch(const Items& items, unsigned blocks, cudaStream_t stream) {
+  nearest_kernel<V><<<blocks, kThreads, 0, stream>>>(items);
+  return cudaGetLastError();
+}
+
+constexpr int kResidentEntries = 24;
+
 template <class T>
 int launch_items(const Items& items, unsigned blocks, bool aligned, cudaStream_t stream) {
-  if (items.dimension <= 24 && aligned) {
-    nearest_kernel<T, 24, true, true><<<blocks, kThreads, 0, stream>>>(items);
-  } else if (items.dimension <= 24) {
-    nearest_kernel<T, 24, true, false><<<blocks, kThreads, 0, stream>>>(items);
-  } else if (aligned) {
-    nearest_kernel<T, 16, false, true><<<blocks, kThreads, 0, stream>>>(items);
-  } else {
-    nearest_kernel<T, 16, false, false><<<blocks, kThreads, 0, stream>>>(items);
+  if (items.dimension <= kResidentEntries) {
+    if (aligned) return launch<Variant<T, kResidentEntries, true, true>>(items, blocks, stream);
+    return launch<Variant<T, kResidentEntries, true, false>>(items, blocks, stream);
   }
-  return cudaGetLastError();
+  if (aligned) return launch<Variant<T, 16, false, true>>(items, blocks, stream);
+  return launch<Variant<T, 16, false, false>>(items, blocks, stream);
 }
 
 template <class T>
@@ -328,10 +357,9 @@ int accumulate(std::span<const MatchWork> work, int multiprocessors, cudaStream_
   };
   for (const MatchWork& one : work) {
     if (one.query.rows == 0 || one.map.rows == 0) continue;
-    const std::int64_t query_tiles = (one.query.rows + kTile - 1) / kTile;
-    const std::int64_t map_tiles = (one.map.rows + kTile - 1) / kTile;
-    const int splits = splits_for(query_tiles * static_cast<std::int64_t>(work.size()), map_tiles,
-                                  multiprocessors);
+    const std::int64_t query_tiles = tiles_of(one.query.rows, kTile);
+    const int splits = splits_for(query_tiles * static_cast<std::int64_t>(work.size()),
+                                  one.map.rows, multiprocessors);
     if (items.count == kMaxItems ||
         (items.count > 0 &&
          (items.dimension != one.query.dimension || blocks + query_tiles * splits > 0x7fffffff))) {
@@ -351,25 +379,18 @@ int accumulate(std::span<const MatchWork> work, int multiprocessors, cudaStream_
 
 }  // namespace cuda
 
-int launch_check_rows(const DeviceRows& rows, float* bias, void* stream) {
+int launch_check_rows(const DeviceRows& rows, float* bias, MatchKey* keys, void* stream) {
   if (rows.rows == 0) return cudaSuccess;
   const unsigned blocks = cuda::blocks_of(rows.rows * 8);
-  const auto on = static_cast<cudaStream_t>(stream);
-  if (rows.type == ElementType::float32) {
-    cuda::check_rows_kernel<<<blocks, cuda::kThreads, 0, on>>>(static_cast<const float*>(rows.data),
-                                                               rows.rows, rows.dimension, bias);
-  } else if (rows.type == ElementType::float16) {
-    cuda::check_rows_kernel<<<blocks, cuda::kThreads, 0, on>>>(
-        static_cast<const __half*>(rows.data), rows.rows, rows.dimension, bias);
-  } else {
-    cuda::check_rows_kernel<<<blocks, cuda::kThreads, 0, on>>>(
-        static_cast<const __nv_bfloat16*>(rows.data), rows.rows, rows.dimension, bias);
-  }
-  return cudaGetLastError();
-}
-
-int launch_clear_keys(MatchKey* keys, std::int64_t count, void* stream) {
-  return cudaMemsetAsync(keys, 0, count * sizeof(MatchKey), static_cast<cudaStream_t>(stream));
+  const auto run = [&](auto* data) {
+    cuda::check_rows_kernel<<<blocks, cuda::kSmallKernelThreads, 0,
+                              static_cast<cudaStream_t>(stream)>>>(data, rows.rows, rows.dimension,
+                                                                   bias, keys);
+    return cudaGetLastError();
+  };
+  if (rows.type == ElementType::float32) return run(static_cast<const float*>(rows.data));
+  if (rows.type == ElementType::float16) return run(static_cast<const __half*>(rows.data));
+  return run(static_cast<const __nv_bfloat16*>(rows.data));
 }
 
 int launch_accumulate(std::span<const MatchWork> work, int multiprocessors, void* stream) {
@@ -383,7 +404,7 @@ int launch_accumulate(std::span<const MatchWork> work, int multiprocessors, void
 
 int launch_decode(MatchKey* keys_to_indices, float* scores, std::int64_t count, void* stream) {
   if (count == 0) return cudaSuccess;
-  cuda::decode_kernel<<<cuda::blocks_of(count), cuda::kThreads, 0,
+  cuda::decode_kernel<<<cuda::blocks_of(count), cuda::kSmallKernelThreads, 0,
                         static_cast<cudaStream_t>(stream)>>>(keys_to_indices, scores, count);
   return cudaGetLastError();
 }

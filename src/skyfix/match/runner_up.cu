@@ -27,8 +27,8 @@ struct RunnerUpWork {
 constexpr int kRunnerUpEntries = 16;
 
 struct RunnerUpShared {
-  float query[kRunnerUpEntries * kStride];
-  float map[kRunnerUpEntries * kStride];
+  float query[kRunnerUpEntries * kTile];
+  float map[kRunnerUpEntries * kTile];
   float map_bias[kTile];
   std::uint32_t map_group[kTile];
 };
@@ -57,8 +57,8 @@ __device__ void multiply_tile(const T* query_row, const T* map_row, int dimensio
     query.template read<Aligned>(query_row, k, dimension);
     map.template read<Aligned>(map_row, k, dimension);
     __syncthreads();
-    query.write(shared.query);
-    map.write(shared.map);
+    query.write(shared.query, true);
+    map.write(shared.map, true);
     __syncthreads();
     multiply<kRunnerUpEntries, false>(shared.query, shared.map, place, acc);
   }

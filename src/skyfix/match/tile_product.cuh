@@ -15,10 +15,10 @@
 
 namespace skyfix::match::cuda {
 
-constexpr int kTile = 128;      // rows of either side in a tile
-constexpr int kThreads = 256;   // 16 x 16, each 8 x 8
-constexpr int kMicro = 8;       // two groups of four, 64 apart: 16-byte reads without conflicts
-constexpr int kStride = kTile;  // of a k line in shared memory, floats
+constexpr int kTile = 128;     // rows of either side
+constexpr int kThreads = 256;  // 16 x 16, each with 8 x 8 products
+constexpr int kMicro = 8;      // two groups of four rows by two of four columns
+
 constexpr float kNone = -__builtin_inff();
 
 __device__ inline float widen(float x) { return x; }
@@ -55,32 +55,35 @@ __device__ inline float4 entries(const T* row, int k, int dimension) {
   return v;
 }
 
-// A thread's share of a tile's K entries of 128 rows on its way from device to shared memory: one
-// row, every other group of four entries. Neighbouring threads take neighbouring rows, so that the
+// A thread's share of K entries of 128 rows on their way from device to shared memory: one row,
+// every other group of four entries. Neighbouring threads take neighbouring rows, so that the
 // transposed writes do not collide.
 template <int K>
 struct TileInFlight {
   float4 part[K / 8];
 
-  // `row` is null for a row that is unusable or beyond the end: zeros.
+  __device__ static int row() { return threadIdx.x % kTile; }
+  __device__ static int entry(int i) { return 4 * (2 * i + threadIdx.x / kTile); }
+
+  // `row` is null beyond the last row.
   template <bool Aligned, class T>
   __device__ void read(const T* row, int first_k, int dimension) {
 #pragma unroll
     for (int i = 0; i < K / 8; ++i) {
-      const int k = first_k + 4 * (2 * i + threadIdx.x / kTile);
-      part[i] = row == nullptr ? float4{0, 0, 0, 0} : entries<Aligned>(row, k, dimension);
+      part[i] = row == nullptr ? float4{0, 0, 0, 0}
+                               : entries<Aligned>(row, first_k + entry(i), dimension);
     }
   }
 
-  __device__ void write(float* shared) const {
-    const int row = threadIdx.x % kTile;
+  // Unusable rows go in as zeros: a NaN must not spread.
+  __device__ void write(float* shared, bool usable) const {
 #pragma unroll
     for (int i = 0; i < K / 8; ++i) {
-      float* line = shared + 4 * (2 * i + threadIdx.x / kTile) * kStride + row;
-      line[0] = part[i].x;
-      line[kStride] = part[i].y;
-      line[2 * kStride] = part[i].z;
-      line[3 * kStride] = part[i].w;
+      float* line = shared + entry(i) * kTile + row();
+      line[0] = usable ? part[i].x : 0;
+      line[kTile] = usable ? part[i].y : 0;
+      line[2 * kTile] = usable ? part[i].z : 0;
+      line[3 * kTile] = usable ? part[i].w : 0;
     }
   }
 };
@@ -91,16 +94,18 @@ struct Place {
   int x;  // 0..15
   __device__ Place() {
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    y = (warp / 2) * 4 + lane / 8;
-    x = (warp % 2) * 8 + lane % 8;
+    y = warp / 2 * 4 + lane / 8;
+    x = warp % 2 * 8 + lane % 8;
   }
-  __device__ int row(int r) const { return (r / 4) * 64 + y * 4 + r % 4; }
-  __device__ int column(int c) const { return (c / 4) * 64 + x * 4 + c % 4; }
+  __device__ int row(int r) const { return r / 4 * 64 + y * 4 + r % 4; }
+  __device__ int column(int c) const { return c / 4 * 64 + x * 4 + c % 4; }
 };
 
+// Eight of a line of 128: four at `at` groups of four, four half a line on. Reads of 16 bytes
+// without bank conflicts.
 __device__ inline void take8(const float* line, int at, float (&v)[kMicro]) {
   const float4 low = *reinterpret_cast<const float4*>(line + at * 4);
-  const float4 high = *reinterpret_cast<const float4*>(line + 64 + at * 4);
+  const float4 high = *reinterpret_cast<const float4*>(line + kTile / 2 + at * 4);
   v[0] = low.x, v[1] = low.y, v[2] = low.z, v[3] = low.w;
   v[4] = high.x, v[5] = high.y, v[6] = high.z, v[7] = high.w;
 }
@@ -112,8 +117,8 @@ __device__ inline void multiply(const float* query, const float* map, const Plac
 #pragma unroll
   for (int k = 0; k < K; ++k) {
     float q[kMicro], m[kMicro];
-    take8(query + k * kStride, place.y, q);
-    take8(map + k * kStride, place.x, m);
+    take8(query + k * kTile, place.y, q);
+    take8(map + k * kTile, place.x, m);
 #pragma unroll
     for (int r = 0; r < kMicro; ++r) {
 #pragma unroll
