@@ -26,8 +26,9 @@ skyfix_import(skyfix::cudart_library ${cuda_root}/lib/libcudart.so.13)
 
 add_library(skyfix_torch INTERFACE)
 add_library(skyfix::torch ALIAS skyfix_torch)
-target_include_directories(skyfix_torch SYSTEM INTERFACE
-  ${SKYFIX_WHEELS}/torch/include ${SKYFIX_WHEELS}/torch/include/torch/csrc/api/include)
+# Looked at last: LibTorch brings another version of fmt, which must not hide the one we link.
+target_compile_options(skyfix_torch INTERFACE "SHELL:-idirafter ${SKYFIX_WHEELS}/torch/include"
+  "SHELL:-idirafter ${SKYFIX_WHEELS}/torch/include/torch/csrc/api/include")
 target_link_libraries(skyfix_torch INTERFACE skyfix::torch_cpu_library skyfix::c10_library)
 
 add_library(skyfix_torch_cuda INTERFACE)

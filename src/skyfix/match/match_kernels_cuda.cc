@@ -24,7 +24,7 @@ class CudaMatchKernels : public MatchKernels {
   explicit CudaMatchKernels(int multiprocessors) : multiprocessors_(multiprocessors) {}
 
   void check_rows(const DeviceRows& rows, float* bias) override {
-    check(match::launch_check_rows(rows, bias, nullptr, stream()));
+    check(match::launch_check_rows(rows, bias, stream()));
   }
   void clear_keys(MatchKey* keys, std::int64_t count) override {
     check(match::launch_clear_keys(keys, count, stream()));

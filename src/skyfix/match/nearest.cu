@@ -281,8 +281,7 @@ __global__ __launch_bounds__(kThreads, 2) void nearest_kernel(const __grid_const
 }
 
 template <class T>
-__global__ void check_rows_kernel(const T* data, std::int64_t rows, int dimension, float* bias,
-                                  MatchKey* keys) {
+__global__ void check_rows_kernel(const T* data, std::int64_t rows, int dimension, float* bias) {
   // Eight threads a row.
   const std::int64_t row = (blockIdx.x * std::int64_t{blockDim.x} + threadIdx.x) / 8;
   bool bad = false;
@@ -294,7 +293,6 @@ __global__ void check_rows_kernel(const T* data, std::int64_t rows, int dimensio
   const unsigned votes = __ballot_sync(kAllLanes, bad);
   if (row < rows && threadIdx.x % 8 == 0) {
     bias[row] = (votes >> (threadIdx.x % 32)) & 0xffu ? kNone : 0.0f;
-    if (keys != nullptr) keys[row] = 0;
   }
 }
 
@@ -379,18 +377,22 @@ int accumulate(std::span<const MatchWork> work, int multiprocessors, cudaStream_
 
 }  // namespace cuda
 
-int launch_check_rows(const DeviceRows& rows, float* bias, MatchKey* keys, void* stream) {
+int launch_check_rows(const DeviceRows& rows, float* bias, void* stream) {
   if (rows.rows == 0) return cudaSuccess;
   const unsigned blocks = cuda::blocks_of(rows.rows * 8);
   const auto run = [&](auto* data) {
     cuda::check_rows_kernel<<<blocks, cuda::kSmallKernelThreads, 0,
                               static_cast<cudaStream_t>(stream)>>>(data, rows.rows, rows.dimension,
-                                                                   bias, keys);
+                                                                   bias);
     return cudaGetLastError();
   };
   if (rows.type == ElementType::float32) return run(static_cast<const float*>(rows.data));
   if (rows.type == ElementType::float16) return run(static_cast<const __half*>(rows.data));
   return run(static_cast<const __nv_bfloat16*>(rows.data));
+}
+
+int launch_clear_keys(MatchKey* keys, std::int64_t count, void* stream) {
+  return cudaMemsetAsync(keys, 0, count * sizeof(MatchKey), static_cast<cudaStream_t>(stream));
 }
 
 int launch_accumulate(std::span<const MatchWork> work, int multiprocessors, void* stream) {

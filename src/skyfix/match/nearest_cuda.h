@@ -10,8 +10,8 @@
 namespace skyfix::match {
 
 // `stream` is a cudaStream_t.
-// keys, if not null, are cleared: one [rows.rows] for one row.
-int launch_check_rows(const DeviceRows& rows, float* bias, MatchKey* keys, void* stream);
+int launch_check_rows(const DeviceRows& rows, float* bias, void* stream);
+int launch_clear_keys(MatchKey* keys, std::int64_t count, void* stream);
 // multiprocessors: of the device, to cut the work into enough pieces.
 int launch_accumulate(std::span<const MatchWork> work, int multiprocessors, void* stream);
 int launch_decode(MatchKey* keys_to_indices, float* scores, std::int64_t count, void* stream);

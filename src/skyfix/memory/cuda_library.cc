@@ -71,6 +71,15 @@ std::string why_no_gpu() {
   return probe->problem;
 }
 
+std::string cuda_library_complaint() {
+  const CudaLibrary& library = CudaLibrary::instance();
+  if (library.loaded()) return {};
+  void* handle = ::dlopen(library.path().c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle != nullptr) return {};  // stays open: LibTorch cannot be unloaded
+  const char* text = ::dlerror();
+  return text == nullptr ? "unknown error of dlopen" : text;
+}
+
 CudaDevice open_cuda_device(const CudaDeviceOptions& options) {
   const std::string problem = why_no_gpu();
   if (!problem.empty()) {

@@ -72,6 +72,10 @@ std::optional<CudaProbe> probe_cuda();
 // Why a GPU cannot be used here; empty when one can.
 std::string why_no_gpu();
 
+// What the loader says when libskyfix_cuda.so is opened, driver or not: the first library that is
+// missing. Empty when it opens.
+std::string cuda_library_complaint();
+
 // Makes the context on a card, with expandable segments unless the environment
 // (PYTORCH_ALLOC_CONF, PYTORCH_CUDA_ALLOC_CONF) says otherwise. Throws Error(no_gpu) saying what is
 // missing.
