@@ -50,9 +50,14 @@ std::int64_t dinov3_tokens(std::int64_t width, std::int64_t height, std::int64_t
   return 1 + kStorageTokens + patches_along(width, scale) * patches_along(height, scale);
 }
 
-ComponentNeed dinov3_need(const Dinov3Model& model, std::int64_t tokens, DataType type) {
+ComponentNeed dinov3_need(const Dinov3Model& model, std::int64_t tokens, DataType type,
+                          bool stream_weights) {
   ComponentNeed need{.owner = std::string(model.name)};
   need.weights_bytes = dinov3_parameters(model) * data_type_bytes(type);
+  if (stream_weights) {
+    need.host_bytes = need.weights_bytes;
+    need.weights_bytes = 2 * block_parameters(block_of(model)) * data_type_bytes(type);
+  }
   // The picture in float32 and normalised; the taken facet, normalised, in float32; the words.
   const std::uint64_t picture = tokens * kPatch * kPatch * 3 * (4 + data_type_bytes(type));
   const std::uint64_t vlad = (tokens * 2 + kWords * 2) * model.width * 4 + tokens * kWords * 4;

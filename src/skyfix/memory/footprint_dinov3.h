@@ -31,6 +31,8 @@ std::int64_t dinov3_parameters(const Dinov3Model& model);
 std::int64_t dinov3_tokens(std::int64_t width, std::int64_t height, std::int64_t long_side);
 
 // One picture at a time: weights and activations in `type`; VLAD over 64 words on the device.
-ComponentNeed dinov3_need(const Dinov3Model& model, std::int64_t tokens, DataType type);
+// `stream_weights`: from the host, two blocks on the device at a time.
+ComponentNeed dinov3_need(const Dinov3Model& model, std::int64_t tokens, DataType type,
+                          bool stream_weights = false);
 
 }  // namespace skyfix

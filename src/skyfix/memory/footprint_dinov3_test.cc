@@ -48,5 +48,12 @@ TEST(Dinov3Footprint, WeightsInHalfPrecisionAreHalf) {
   EXPECT_GT(dinov3_need(model, 774, DataType::bf16).workspace_bytes, half.workspace_bytes);
 }
 
+TEST(Dinov3Footprint, StreamedWeightsStayOnTheHost) {
+  const Dinov3Model model = *dinov3_model("dinov3-vitl16");
+  const ComponentNeed need = dinov3_need(model, 773, DataType::bf16, true);
+  EXPECT_EQ(need.host_bytes, 2U * 303'154'176);
+  EXPECT_EQ(need.weights_bytes, 2U * 2 * 12'598'272);
+}
+
 }  // namespace
 }  // namespace skyfix
