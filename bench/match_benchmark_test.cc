@@ -2,8 +2,11 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <sstream>
 
+#include "bench/match_data.h"
+#include "bench/match_methods.h"
 #include "skyfix/base/error.h"
 #include "skyfix/base/file.h"
 
@@ -31,13 +34,32 @@ TEST(MatchBenchmark, EveryMethodFindsTheNeighbours) {
   options.repeat = 1;
   options.threads = 2;
   const auto rows = benchmark_match({301, 207, 24}, options);
-  ASSERT_EQ(rows.size(), 3u);
-  EXPECT_EQ(rows[0].method, "skyfix");
-  EXPECT_EQ(rows[1].method, "faiss");
+  std::vector<std::string> names;
   for (const MatchBenchmarkRow& row : rows) {
+    names.push_back(row.method);
+    EXPECT_EQ(row.note, "") << row.method;
     EXPECT_EQ(row.equal, 1.0) << row.method;
     EXPECT_GT(row.ms, 0) << row.method;
   }
+  EXPECT_THAT(names, ::testing::ElementsAre("skyfix", "torch_full", "torch_chunks", "faiss",
+                                            "blas_blocks"));
+}
+
+TEST(MatchBenchmark, AMatrixThatDoesNotFitTheHostIsSkipped) {
+  for (const MatchMethod& method : match_methods({196608, 50000, 24})) {
+    EXPECT_EQ(method.why_not.empty(), method.name != "torch_full") << method.name;
+  }
+  for (const MatchMethod& method : match_methods({196608, 5000, 24})) {
+    EXPECT_EQ(method.why_not, "") << method.name;
+  }
+}
+
+TEST(MatchBenchmark, WhatCannotRunHasARowWithTheReason) {
+  const auto rows = benchmark_methods({{"absent", {}, "not available: no such library"}},
+                                      MatchData({20, 10, 8}), 3);
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows[0].method, "absent");
+  EXPECT_EQ(rows[0].note, "not available: no such library");
 }
 
 TEST(MatchBenchmark, WritesOneCsvLineAMethodAndShape) {
@@ -49,11 +71,29 @@ TEST(MatchBenchmark, WritesOneCsvLineAMethodAndShape) {
   EXPECT_EQ(run_match_benchmark(options, out), 0);
   EXPECT_THAT(out.str(), ::testing::HasSubstr("FAISS"));
   const std::string csv = read_file(options.csv);
-  EXPECT_THAT(csv, ::testing::StartsWith("method,device,n,m,d,dtype,ms,extra_bytes,equal\n"));
-  EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 7);
+  EXPECT_THAT(csv, ::testing::StartsWith(
+                       "method,device,n,m,d,dtype,ms,extra_bytes,equal,queued_ms,note\n"));
+  EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 11);
+  for (std::size_t at = 0; at != std::string::npos && at + 1 < csv.size();
+       at = csv.find('\n', at + 1)) {
+    const std::string line = csv.substr(at + 1, csv.find('\n', at + 1) - at - 1);
+    EXPECT_EQ(std::count(line.begin(), line.end(), ','), 10) << line;
+  }
   std::filesystem::remove(options.csv);
   options.repeat = 0;
   EXPECT_THROW(run_match_benchmark(options, out), Error);
+}
+
+TEST(MatchBenchmark, RefusesOptionsThatMakeNoSense) {
+  std::ostringstream out;
+  MatchBenchmarkOptions options;
+  options.sizes = {{5, 5, 8}};
+  options.device = "tpu";
+  EXPECT_THROW(run_match_benchmark(options, out), Error);
+  options.device = "cpu";
+  options.type = ElementType::float16;
+  EXPECT_THROW(run_match_benchmark(options, out), Error);
+  EXPECT_THROW(parse_element_type("fp8"), Error);
 }
 
 }  // namespace

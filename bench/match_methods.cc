@@ -1,28 +1,20 @@
 #include "bench/match_methods.h"
 
-#include <faiss/Index.h>
-#include <faiss/utils/distances.h>
-#include <omp.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <limits>
 
+#include "bench/faiss_peer.h"
+#include "bench/torch_peers.h"
+#include "skyfix/base/byte_size.h"
 #include "skyfix/base/parallel.h"
-
-extern "C" {
-// OpenBLAS's own header comes with several packages under several paths; this is all we use of it.
-char* openblas_get_config();
-char* openblas_get_corename();
-void openblas_set_num_threads(int);
-void sgemm_(const char* trans_a, const char* trans_b, const int* m, const int* n, const int* k,
-            const float* alpha, const float* a, const int* lda, const float* b, const int* ldb,
-            const float* beta, float* c, const int* ldc);
-}
 
 namespace skyfix::bench {
 namespace {
 
 constexpr float kNone = -std::numeric_limits<float>::infinity();
+constexpr std::int64_t kLargestHostMatrix = std::int64_t{4} << 30;  // bytes
 
 NearestNeighbours run_skyfix(DescriptorView query, DescriptorView map) {
   return nearest_neighbours(query, map);
@@ -37,13 +29,37 @@ NearestNeighbours sized_result(DescriptorView query, DescriptorView map) {
   return result;
 }
 
-// The search functions beneath IndexFlatIP, spared the index's copy of its rows.
+MatchArrays arrays_of(DescriptorView query, DescriptorView map, NearestNeighbours& result) {
+  return {query.data,
+          map.data,
+          query.rows,
+          map.rows,
+          query.dimension,
+          result.nn_query.data(),
+          result.score_query.data(),
+          result.nn_map.data(),
+          result.score_map.data()};
+}
+
+NearestNeighbours run_torch_full(DescriptorView query, DescriptorView map) {
+  NearestNeighbours result = sized_result(query, map);
+  match_by_full_matrix(arrays_of(query, map, result), DeviceKind::cpu);
+  return result;
+}
+
+NearestNeighbours run_torch_chunks(DescriptorView query, DescriptorView map) {
+  NearestNeighbours result = sized_result(query, map);
+  match_by_chunks(arrays_of(query, map, result), DeviceKind::cpu, kTorchChunkRows);
+  return result;
+}
+
 NearestNeighbours run_faiss(DescriptorView query, DescriptorView map) {
   NearestNeighbours result = sized_result(query, map);
-  faiss::knn_inner_product(query.data, map.data, query.dimension, query.rows, map.rows, 1,
-                           result.score_query.data(), result.nn_query.data());
-  faiss::knn_inner_product(map.data, query.data, query.dimension, map.rows, query.rows, 1,
-                           result.score_map.data(), result.nn_map.data());
+  const FaissPeer& peer = *faiss_peer().peer;
+  peer.best_products(query.data, query.rows, map.data, map.rows, query.dimension,
+                     result.score_query.data(), result.nn_query.data());
+  peer.best_products(map.data, map.rows, query.data, query.rows, query.dimension,
+                     result.score_map.data(), result.nn_map.data());
   return result;
 }
 
@@ -70,37 +86,56 @@ NearestNeighbours run_blas_blocks(DescriptorView query, DescriptorView map) {
   constexpr std::int64_t kBlockRows = 1024;
   NearestNeighbours result = sized_result(query, map);
   std::vector<float> products(kBlockRows * map.rows);
-  const int m = static_cast<int>(map.rows);
-  const float one = 1, zero = 0;
   for (std::int64_t first = 0; first < query.rows; first += kBlockRows) {
-    const int rows = static_cast<int>(std::min(kBlockRows, query.rows - first));
-    sgemm_("T", "N", &m, &rows, &query.dimension, &one, map.data, &query.dimension,
-           query.row(first), &query.dimension, &zero, products.data(), &m);
+    const std::int64_t rows = std::min(kBlockRows, query.rows - first);
+    faiss_peer().peer->product_matrix(query.row(first), static_cast<int>(rows), map.data,
+                                      static_cast<int>(map.rows), query.dimension, products.data());
     reduce_block(products.data(), first, rows, map.rows, result);
   }
   return result;
 }
 
+std::string peer_why_not() {
+  return faiss_peer().peer != nullptr ? "" : "not available: " + faiss_peer().why_not;
+}
+
 }  // namespace
 
-std::vector<MatchMethod> match_methods() {
-  return {{"skyfix", run_skyfix}, {"faiss", run_faiss}, {"blas_blocks", run_blas_blocks}};
+MatchMethod faiss_method() { return {"faiss", run_faiss, peer_why_not()}; }
+
+std::vector<MatchMethod> match_methods(const MatchShape& shape) {
+  const std::int64_t matrix = full_matrix_bytes(shape.n, shape.m);
+  const std::string too_large =
+      matrix <= kLargestHostMatrix
+          ? ""
+          : fmt::format("skipped: the matrix takes {}, more than {}", format_byte_size(matrix),
+                        format_byte_size(kLargestHostMatrix));
+  return {{"skyfix", run_skyfix, ""},
+          {"torch_full", run_torch_full, too_large},
+          {"torch_chunks", run_torch_chunks, ""},
+          faiss_method(),
+          {"blas_blocks", run_blas_blocks, peer_why_not()}};
 }
 
 void set_all_thread_counts(std::size_t threads) {
   set_thread_count(threads);
-  omp_set_num_threads(static_cast<int>(thread_count()));
-  openblas_set_num_threads(static_cast<int>(thread_count()));
+  const int count = static_cast<int>(thread_count());
+  set_up_torch(DeviceKind::cpu, count);
+  if (faiss_peer().peer != nullptr) faiss_peer().peer->set_threads(count);
 }
 
 std::string peer_versions() {
-  return "FAISS " + std::to_string(FAISS_VERSION_MAJOR) + "." +
-         std::to_string(FAISS_VERSION_MINOR) + "." + std::to_string(FAISS_VERSION_PATCH) + "; " +
-         openblas_get_config() + "; running its kernels for " + openblas_get_corename();
+  const FaissPeerLibrary& library = faiss_peer();
+  const std::string torch = "LibTorch " + torch_version() + "; ";
+  if (library.peer == nullptr) return torch + "FAISS not available: " + library.why_not;
+  return torch + library.peer->versions() + "; running its kernels for " +
+         library.peer->blas_core();
 }
 
 bool peer_is_handicapped() {
-  return std::string_view(openblas_get_corename()) == "Prescott" && best_simd() != Simd::scalar;
+  const FaissPeer* peer = faiss_peer().peer;
+  return peer != nullptr && std::string_view(peer->blas_core()) == "Prescott" &&
+         best_simd() != Simd::scalar;
 }
 
 }  // namespace skyfix::bench

@@ -1,25 +1,35 @@
-// The contestants of the match benchmark, behind one signature.
+// The contestants of the match benchmark on the CPU, behind one signature.
 #pragma once
 
+#include <functional>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "bench/match_benchmark.h"
+#include "bench/match_data.h"
 #include "skyfix/match/mutual_nearest.h"
 
 namespace skyfix::bench {
 
 struct MatchMethod {
-  std::string_view name;
-  NearestNeighbours (*run)(DescriptorView query, DescriptorView map);
+  std::string name;
+  std::function<NearestNeighbours(DescriptorView query, DescriptorView map)> run;
+  std::string why_not;  // why it cannot run here, or not at this size
 };
 
-std::vector<MatchMethod> match_methods();
+// skyfix, torch_full, torch_chunks, faiss, blas_blocks.
+std::vector<MatchMethod> match_methods(const MatchShape& shape);
+// FAISS alone.
+MatchMethod faiss_method();
 
-// For our pool, OpenMP (FAISS) and OpenBLAS alike.
+// Measures them in turns on the CPU.
+std::vector<MatchBenchmarkRow> benchmark_methods(const std::vector<MatchMethod>& methods,
+                                                 const MatchData& data, int repeat);
+
+// For our pool, LibTorch, OpenMP (FAISS) and OpenBLAS alike.
 void set_all_thread_counts(std::size_t threads);
 
-// "FAISS 1.7.3, OpenBLAS 0.3.21 ... SkylakeX".
+// "LibTorch 2.11.0; FAISS 1.7.3; OpenBLAS 0.3.21 ... for SkylakeX".
 std::string peer_versions();
 
 // OpenBLAS did not know this processor and fell back to its SSE3 kernels, though it could do
