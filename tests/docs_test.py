@@ -28,7 +28,7 @@ class Docs(unittest.TestCase):
         page = (ROOT / 'docs/cli.md').read_text()
         for command in (['localize'], ['map', 'build'], ['map', 'info'], ['map', 'check'], ['evaluate'],
                         ['simulate'], ['records'], ['export'], ['bench', 'match'],
-                        ['bench', 'localize']):
+                        ['bench', 'localize'], ['plan', 'localize'], ['plan', 'reconstruct']):
             options = set(re.findall(r'(?<![\w-])--[a-z][a-z-]+', help_of(*command))) - {'--help', '--help-all'}
             self.assertTrue(options, command)
             for option in sorted(options):

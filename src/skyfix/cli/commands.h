@@ -17,6 +17,7 @@ namespace skyfix::cli {
 inline constexpr int kExitOk = 0;
 inline constexpr int kExitSomeWithoutFix = 1;  // --strict only
 inline constexpr int kExitCannotRun = 2;
+inline constexpr int kExitDoesNotFit = 3;  // the memory budget
 
 // Options that every subcommand understands.
 struct Globals {
@@ -41,6 +42,7 @@ void add_evaluate(CLI::App& root, const Globals& globals, Commands& commands);
 void add_simulate(CLI::App& root, const Globals& globals, Commands& commands);
 void add_records(CLI::App& root, const Globals& globals, Commands& commands);
 void add_export(CLI::App& root, const Globals& globals, Commands& commands);
+void add_plan(CLI::App& root, const Globals& globals, Commands& commands);
 void add_bench(CLI::App& root, const Globals& globals, Commands& commands);
 void add_licenses(CLI::App& root, const Globals& globals, Commands& commands);
 

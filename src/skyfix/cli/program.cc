@@ -121,6 +121,7 @@ int run_program(int argc, char** argv) {
   add_export(root, globals, commands);
   add_records(root, globals, commands);
   add_simulate(root, globals, commands);
+  add_plan(root, globals, commands);
   add_bench(root, globals, commands);
   add_licenses(root, globals, commands);
   for (const Command& command : commands) {

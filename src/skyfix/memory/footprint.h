@@ -25,7 +25,7 @@ struct ComponentNeed {
   std::uint64_t workspace_bytes = 0;  // highest sum of what lives only for a while
   std::uint64_t growth_bytes = 0;     // for each further `growth_unit` ...
   std::uint64_t growth_count = 0;     // ... and how many of these there will be at most
-  std::string growth_unit = {};       // "kept frame", "reference"
+  std::string growth_unit = {};       // "kept frame", "cached reference"
   std::uint64_t host_bytes = 0;
 
   std::uint64_t device_bytes() const {

@@ -75,7 +75,7 @@ ComponentNeed cache_need(const GctInput& input, const GctSettings& settings) {
   }
   need.growth_bytes = frame;
   need.growth_count = frames;
-  need.growth_unit = "frame in window";
+  need.growth_unit = "window frame";
   return need;
 }
 
