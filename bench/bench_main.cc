@@ -38,7 +38,8 @@ int main(int argc, char** argv) {
       ->capture_default_str()
       ->check(CLI::Range(0, 1024));
   const std::vector<skyfix::bench::BenchCommand> commands = {
-      skyfix::bench::add_match_command(root, threads)};
+      skyfix::bench::add_match_command(root, threads),
+      skyfix::bench::add_memory_command(root, threads)};
   try {
     root.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

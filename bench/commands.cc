@@ -6,6 +6,8 @@
 
 #include "bench/match_benchmark.h"
 #include "bench/match_data.h"
+#include "bench/memory_benchmark.h"
+#include "skyfix/base/byte_size.h"
 
 namespace skyfix::bench {
 namespace {
@@ -25,6 +27,41 @@ int run_match(MatchArguments arguments, int threads) {
   options.type = parse_element_type(arguments.type);
   options.threads = static_cast<std::size_t>(threads);
   return run_match_benchmark(options, std::cout);
+}
+
+struct MemoryArguments {
+  MemoryBenchmarkOptions options;
+  std::string gpu_memory = "8GiB";
+  std::string faults;
+};
+
+int run_memory(MemoryArguments arguments, int threads) {
+  MemoryBenchmarkOptions& options = arguments.options;
+  options.gpu_bytes = parse_byte_size(arguments.gpu_memory, "--gpu-memory");
+  options.faults = parse_fault_plan(arguments.faults, "--inject-allocation-failures");
+  options.threads = static_cast<std::size_t>(threads);
+  return run_memory_benchmark(options, std::cout);
+}
+
+void add_walk_options(CLI::App& app, MemoryArguments& arguments) {
+  WalkOptions& walk = arguments.options.walk;
+  app.add_option("--frames", arguments.options.frames, "Photos of the batch")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1'000'000));
+  app.add_option("--query-rows", walk.query_rows, "Descriptors of a photo (512 x 384)")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1 << 24));
+  app.add_option("--dim", walk.dimension, "Entries of a descriptor")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 4096));
+  app.add_option("--map-points", walk.map_points, "Of a reference, on average: 70 % to 130 %")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1 << 22));
+  app.add_option("--references", walk.references,
+                 "Of a frame; two of five are also the frame before's")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000));
+  app.add_option("--seed", walk.seed, "Same seed, same descriptors")->capture_default_str();
 }
 
 }  // namespace
@@ -47,6 +84,31 @@ BenchCommand add_match_command(CLI::App& parent, const int& threads) {
   app->add_flag("--all", arguments->options.all, "On a GPU: FAISS (on the CPU) at large sizes too");
   app->add_option("--csv", arguments->options.csv, "Write the rows to this file too");
   return {app, [arguments, &threads] { return run_match(*arguments, threads); }};
+}
+
+BenchCommand add_memory_command(CLI::App& parent, const int& threads) {
+  CLI::App* memory = parent.add_subcommand("memory", "Memory of a long run under a budget");
+  memory->require_subcommand(1);
+  CLI::App* app = memory->add_subcommand(
+      "localize", "Memory of the matcher over a batch that walks through ever new map regions");
+  auto arguments = std::make_shared<MemoryArguments>();
+  MemoryBenchmarkOptions& options = arguments->options;
+  app->add_option("--device", options.device,
+                  "cuda, or cpu: host memory in a device's place, with the same cap")
+      ->capture_default_str();
+  app->add_option("--gpu-memory", arguments->gpu_memory,
+                  "Budget: all of the process's device memory")
+      ->capture_default_str();
+  app->add_option("--ref-cache-max-frames", options.cached_references,
+                  "References kept on the device, at most (default 8, 4 under 8 GiB); 0 = none");
+  app->add_option("--inject-allocation-failures", arguments->faults,
+                  "nth=K, above=SIZE or probability=P[,seed=S]: make allocations fail");
+  app->add_option("--peer", options.peer,
+                  "naive: the old way too, under the same cap: whole matrices, every reference "
+                  "kept (needs cuda)");
+  app->add_option("--csv", options.csv, "Write a line for each frame to this file");
+  add_walk_options(*app, *arguments);
+  return {app, [arguments, &threads] { return run_memory(*arguments, threads); }};
 }
 
 }  // namespace skyfix::bench

@@ -13,5 +13,7 @@ struct BenchCommand {
 
 // `threads`, read when the command runs: 0 = all cores. It must outlive the command.
 BenchCommand add_match_command(CLI::App& parent, const int& threads);
+// `memory localize`.
+BenchCommand add_memory_command(CLI::App& parent, const int& threads);
 
 }  // namespace skyfix::bench

@@ -51,7 +51,8 @@ int run_localize_benchmark(const LocalizeBenchmarkOptions& options, std::ostream
   const Map map = Map::open(options.map);
   const InputList input = list_input(options.input);
   const DescriptorCache no_cache({}, "", "");
-  const Localizer localizer(map, {}, {}, no_cache);
+  PoolMatcher matcher;
+  const Localizer localizer(map, {}, {}, no_cache, {matcher});
   log::info("{}, {} threads, {} photos x {} rounds", version_text(), thread_count(),
             input.photos.size(), options.repeat);
   Samples samples;
