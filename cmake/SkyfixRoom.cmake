@@ -2,7 +2,9 @@
 #
 # One room = one static library skyfix_NAME made of the *.cc beside the caller, one test binary
 # skyfix_NAME_test made of its *_test.cc, and (clang, SKYFIX_FUZZERS) one fuzzer for each *_fuzz.cc.
-# Its *.cu and *_cuda.cc go into libskyfix_cuda.so (SkyfixCuda.cmake).
+# Its *.cu and *_cuda.cc go into libskyfix_cuda.so (SkyfixCuda.cmake). Its *_torch.cc, which include
+# LibTorch's headers, are a library of their own, skyfix_NAME_torch: the room itself does not link
+# LibTorch, and its sources do not meet the fmt that those headers bring.
 function(skyfix_room name)
   cmake_parse_arguments(ROOM "" "" "DEPS;PRIVATE_DEPS;TEST_DEPS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
@@ -10,7 +12,7 @@ function(skyfix_room name)
   set_property(GLOBAL APPEND PROPERTY SKYFIX_CUDA_SOURCES ${cuda})
   set(tests ${sources})
   set(fuzzers ${sources})
-  list(FILTER sources EXCLUDE REGEX "(_test|_fuzz|_cuda|/main)\\.cc$")
+  list(FILTER sources EXCLUDE REGEX "(_test|_fuzz|_cuda|_torch|/main)\\.cc$")
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
   list(FILTER fuzzers INCLUDE REGEX "_fuzz\\.cc$")
   if(sources)
@@ -19,6 +21,12 @@ function(skyfix_room name)
   else()
     add_library(skyfix_${name} INTERFACE)
     target_link_libraries(skyfix_${name} INTERFACE skyfix_flags ${ROOM_DEPS})
+  endif()
+  file(GLOB torch CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*_torch.cc)
+  if(torch)
+    add_library(skyfix_${name}_torch STATIC ${torch})
+    target_link_libraries(skyfix_${name}_torch PUBLIC skyfix_${name} PRIVATE skyfix::torch)
+    list(APPEND ROOM_TEST_DEPS skyfix_${name}_torch)
   endif()
   if(SKYFIX_TESTS AND tests)
     add_executable(skyfix_${name}_test ${tests})
