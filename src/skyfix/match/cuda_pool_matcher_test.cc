@@ -62,7 +62,7 @@ TEST_F(GpuPoolMatcher, EqualsTheCpuWhicheverAllocationFails) {
   Ledger whole(*opened_.device);
   ASSERT_EQ(run(whole), 0);
   const std::uint64_t count = whole.faults().seen();
-  ASSERT_GT(count, 8u);
+  ASSERT_GE(count, 8u);
   for (std::uint64_t n = 1; n <= count; ++n) {
     Ledger ledger(*opened_.device, {.nth = n});
     EXPECT_EQ(run(ledger), 1) << n;
