@@ -17,8 +17,8 @@ using ::testing::Not;
 TEST(CommandLine, HelpNamesEverySubcommandWithASentence) {
   const Outcome help = skyfix({"--help"});
   EXPECT_EQ(help.status, 0);
-  for (const char* name :
-       {"localize", "map", "evaluate", "simulate", "records", "export", "bench", "plan", "licenses"}) {
+  for (const char* name : {"localize", "map", "evaluate", "simulate", "records", "export", "bench",
+                           "plan", "licenses"}) {
     EXPECT_THAT(help.out, HasSubstr(name));
     const Outcome own = skyfix({name, "--help"});
     EXPECT_EQ(own.status, 0) << name;

@@ -226,7 +226,7 @@ LocalizePlan plan_question(const Question& question) {
 
 // Steps down from what is fixed; nothing where the planner chooses.
 Lever number_lever(std::string what, std::optional<std::int64_t> LocalizeRequest::*option,
-                   const LocalizeRequest& asked, std::vector<std::int64_t> values) {
+                   const LocalizeRequest& asked, const std::vector<std::int64_t>& values) {
   Lever lever{std::move(what), {}};
   for (const std::int64_t value : values) {
     if (!(asked.*option) || value >= *(asked.*option)) continue;
