@@ -3,7 +3,7 @@ SHELL := /bin/bash
 JOBS ?= $(shell nproc)
 BIN := build/release/bin/skyfix
 
-.PHONY: help demo test build bootstrap check-style lint asan fuzz bench clean
+.PHONY: help demo test build bootstrap check-style lint asan fuzz bench dist clean
 
 help:
 	@echo 'make demo    install, build, localize 40 simulated photos, draw demo/map.svg'
@@ -13,6 +13,7 @@ help:
 	@echo 'make asan    the core rooms under the address and undefined-behaviour sanitizers'
 	@echo 'make fuzz    every parser fuzzer, FUZZ_SECONDS (20) each'
 	@echo 'make bench   the matcher beside FAISS'
+	@echo 'make dist    a relocatable folder under dist/ (DIST_FLAGS=--gpu: with the CUDA libraries)'
 	@echo 'make clean   remove build/ and demo/'
 
 build:
@@ -40,6 +41,10 @@ asan fuzz lint:
 
 bench: build
 	$(BIN) bench match --device cpu
+
+dist:
+	@scripts/bootstrap test
+	@scripts/dist $(DIST_FLAGS)
 
 clean:
 	rm -rf build demo

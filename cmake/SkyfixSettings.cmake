@@ -22,6 +22,14 @@ endif()
 # A program loads what it uses: the benchmarks and GPU tests start where OpenCV is not installed.
 add_link_options(-Wl,--as-needed)
 
+# scripts/dist: libraries are found beside the program, wherever the folder is put. The old kind of
+# path (RPATH) also serves what the libraries load in turn.
+if(SKYFIX_RELOCATABLE)
+  set(CMAKE_BUILD_WITH_INSTALL_RPATH ON)
+  set(CMAKE_INSTALL_RPATH "$ORIGIN/../lib;$ORIGIN/../lib/torch/lib;$ORIGIN/../lib/nvidia/cu13/lib")
+  add_link_options(-Wl,--disable-new-dtags)
+endif()
+
 add_library(skyfix_flags INTERFACE)
 target_include_directories(skyfix_flags INTERFACE ${CMAKE_SOURCE_DIR}/src)
 target_compile_options(skyfix_flags INTERFACE -Wall -Wextra -Wno-sign-compare

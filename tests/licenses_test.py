@@ -25,6 +25,8 @@ NAMED_BY = {
     r'libGeographic': 'GeographicLib',
     r'libcrypto': 'OpenSSL',
     r'libspdlog|libfmt': 'spdlog',
+    r'libtorch|libc10': 'LibTorch',
+    r'libcudart|libcupti': 'CUDA runtime',
 }
 SYSTEM = re.compile(r'^(linux-vdso|ld-linux|libc|libm|libdl|libpthread|librt|libstdc\+\+|libgcc_s|libgomp|libgfortran|libquadmath|libz|libatomic)(?=[.\d-]|$)')
 

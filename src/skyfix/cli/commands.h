@@ -44,6 +44,7 @@ void add_records(CLI::App& root, const Globals& globals, Commands& commands);
 void add_export(CLI::App& root, const Globals& globals, Commands& commands);
 void add_plan(CLI::App& root, const Globals& globals, Commands& commands);
 void add_bench(CLI::App& root, const Globals& globals, Commands& commands);
+void add_doctor(CLI::App& root, const Globals& globals, Commands& commands);
 void add_licenses(CLI::App& root, const Globals& globals, Commands& commands);
 
 // Says on the log what a run's manifest warns of: not finished, arbitrary units.

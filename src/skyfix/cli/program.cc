@@ -123,6 +123,7 @@ int run_program(int argc, char** argv) {
   add_simulate(root, globals, commands);
   add_plan(root, globals, commands);
   add_bench(root, globals, commands);
+  add_doctor(root, globals, commands);
   add_licenses(root, globals, commands);
   for (const Command& command : commands) {
     command.app->footer(
