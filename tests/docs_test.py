@@ -27,7 +27,7 @@ class Docs(unittest.TestCase):
     def test_options_page_names_every_option(self):
         page = (ROOT / 'docs/cli.md').read_text()
         for command in (['localize'], ['map', 'build'], ['map', 'info'], ['map', 'check'], ['evaluate'],
-                        ['simulate'], ['records'], ['export'], ['bench', 'match'],
+                        ['simulate'], ['records'], ['export'], ['bench', 'match'], ['bench', 'memory', 'localize'],
                         ['bench', 'localize'], ['plan', 'localize'], ['plan', 'reconstruct']):
             options = set(re.findall(r'(?<![\w-])--[a-z][a-z-]+', help_of(*command))) - {'--help', '--help-all'}
             self.assertTrue(options, command)
