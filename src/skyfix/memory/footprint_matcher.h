@@ -1,5 +1,6 @@
 // The memory model of the exact matcher: a frame's descriptors against a pool of references, whose
-// rows are cached on the device. Exact: nothing but these buffers is allocated.
+// rows are cached on the device. An upper bound, near to what is taken: buffers that are used again
+// for every frame are rounded up by an eighth at most.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +25,8 @@ struct MatcherSettings {
   std::int64_t batch_references = 0;  // on the device at once beyond the cache
 };
 
-// Rows, a float to mask out unusable ones, and the map point of each.
+// Rows, a float to mask out unusable ones, and the map point of each; each part begins at a
+// multiple of 256 bytes.
 std::uint64_t matcher_rows_bytes(const MatcherShape& shape, std::int64_t rows);
 // One cached reference.
 std::uint64_t reference_bytes(const MatcherShape& shape);

@@ -67,10 +67,13 @@ std::int64_t query_rows(const LocalizeRequest& request) {
   return request.max_features.value_or(default_query_rows(request.features));
 }
 
-// References cached by default, and what the planner may go down to.
+// The usual number of cached references, and what the planner may go down to.
 std::vector<std::int64_t> cache_choices(const Budget& budget) {
-  std::vector<std::int64_t> choices = {8, 4, 2, 1, 0};
-  if (budget.gpu_bytes <= kSmallCard) choices.erase(choices.begin());
+  std::vector<std::int64_t> choices;
+  for (std::int64_t count = usual_cached_references(budget.gpu_bytes); count > 0; count /= 2) {
+    choices.push_back(count);
+  }
+  choices.push_back(0);
   return choices;
 }
 
@@ -335,6 +338,10 @@ void use_usual_settings(Question& question) {
 }
 
 }  // namespace
+
+std::int64_t usual_cached_references(std::uint64_t gpu_bytes) {
+  return gpu_bytes <= kSmallCard ? 4 : 8;
+}
 
 LocalizePlan plan_localize(const LocalizeRequest& request, const Budget& budget) {
   validate(request);

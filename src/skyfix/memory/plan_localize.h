@@ -32,6 +32,9 @@ struct LocalizeRequest {
   DeviceKind device = DeviceKind::cuda;
 };
 
+// References kept on the device unless the user says otherwise: 8, and 4 up to a budget of 8 GiB.
+std::int64_t usual_cached_references(std::uint64_t gpu_bytes);
+
 struct LocalizeSettings {
   std::int64_t ref_cache_frames = 0;
   std::uint64_t ref_cache_bytes = 0;

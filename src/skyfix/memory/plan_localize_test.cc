@@ -58,6 +58,7 @@ void expect_alternatives_fit(const LocalizeRequest& request, const Budget& budge
 
 TEST(PlanLocalize, TheReferenceCacheFollowsTheBudget) {
   EXPECT_EQ(plan(kSift, 24 * kGiB).settings.ref_cache_frames, 8);
+  EXPECT_EQ(plan(kSift, 8 * kGiB + 1).settings.ref_cache_frames, 8);
   EXPECT_EQ(plan(kSift, 8 * kGiB).settings.ref_cache_frames, 4);
   LocalizeRequest given = kSift;
   given.ref_cache_max_frames = 20;
@@ -73,7 +74,7 @@ TEST(PlanLocalize, SettingsAreWhatTheMatcherIsGiven) {
   EXPECT_EQ(settings.query_rows, 20'000);
   EXPECT_EQ(settings.match_chunk, 20'000);
   EXPECT_EQ(settings.match_batch, 15);
-  EXPECT_EQ(settings.ref_cache_bytes, 8U * 5'000 * (128 * 4 + 8));
+  EXPECT_EQ(settings.ref_cache_bytes, 8U * (5'000 * 128 * 4 + 2 * 20'224));
   const LocalizeSettings learned = plan(kLearned, 24 * kGiB).settings;
   EXPECT_EQ(learned.query_rows, 512 * 384);
   EXPECT_EQ(learned.match_batch, 5);
