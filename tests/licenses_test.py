@@ -28,7 +28,7 @@ NAMED_BY = {
     r'libtorch|libc10': 'LibTorch',
     r'libcudart|libcupti': 'CUDA runtime',
 }
-SYSTEM = re.compile(r'^(linux-vdso|ld-linux|libc|libm|libdl|libpthread|librt|libstdc\+\+|libgcc_s|libgomp|libgfortran|libquadmath|libz|libatomic)(?=[.\d-]|$)')
+SYSTEM = re.compile(r'^(linux-vdso|ld-linux|libc|libm|libdl|libpthread|librt|libutil|libstdc\+\+|libgcc_s|libgomp|libgfortran|libquadmath|libz|libatomic)(?=[.\d-]|$)')
 
 
 class Licenses(unittest.TestCase):

@@ -17,9 +17,9 @@ struct TorchMatchOptions {
   DeviceKind device = DeviceKind::cpu;
 };
 
-// Rows are on the host. Besides them the device holds about 9 bytes a product of one chunk. A GPU
-// has been opened (open_cuda_device()). Throws Error(no_gpu) where it cannot be, OutOfDeviceMemory,
-// and DeviceFailure for LibTorch's other errors.
+// Rows are on the host. Besides them the device holds about 9 bytes a product of one chunk. For a
+// GPU, call open_cuda_device() before anything else that uses LibTorch. Throws Error(no_gpu) where
+// it cannot be, OutOfDeviceMemory, and DeviceFailure for LibTorch's other errors.
 NearestNeighbours nearest_neighbours_torch(DescriptorView query, DescriptorView map,
                                            const TorchMatchOptions& options = {});
 

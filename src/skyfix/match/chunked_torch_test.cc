@@ -76,8 +76,10 @@ void expect_same(const NearestNeighbours& found, const NearestNeighbours& expect
 class ChunkedTorch : public ::testing::TestWithParam<DeviceKind> {
  protected:
   void SetUp() override {
+    // First of all: LibTorch asks once for its CUDA part, which this loads.
+    const std::string problem = why_no_gpu();
     if (GetParam() == DeviceKind::cpu) return;
-    if (!why_no_gpu().empty()) GTEST_SKIP() << "SKIPPED: no GPU: " << why_no_gpu();
+    if (!problem.empty()) GTEST_SKIP() << "SKIPPED: no GPU: " << problem;
     gpu_ = open_cuda_device();
   }
   TorchMatchOptions chunks_of(std::int64_t rows) const { return {rows, GetParam()}; }
