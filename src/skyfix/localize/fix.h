@@ -43,10 +43,29 @@ struct FixPose {
   std::optional<Eigen::Matrix<double, 6, 6>> covariance_map;
 };
 
+// A device's memory while a frame was worked on, MiB.
+struct DevicePeaks {
+  double booked_mib = 0;           // highest sum over all owners
+  double allocated_mib = 0;        // handed out by the device's allocator, highest
+  double reserved_mib = 0;         // held by it, highest
+  std::optional<double> used_mib;  // by the process, as the driver counts, at the frame's end
+  std::map<std::string, double> by_owner_mib;  // when the sum was highest
+};
+
 // Figures that may differ between equal runs.
 struct FixTelemetry {
   std::map<std::string, double> timing_ms;
   std::string query_descriptor_cache;  // hit, miss, off, corrupt
+  std::string device = "cpu";          // cpu, cuda: where it was matched, unless memory ran out
+  std::optional<DevicePeaks> peaks;    // absent where the CPU computes alone
+  int memory_retries = 0;              // for want of device memory
+  std::string memory_given_up;         // the steps of the retry ladder that were taken (retry.h)
+  // equal: the very numbers of a run with memory to spare; equivalent: within the networks'
+  // tolerance. The exact matcher's are always equal.
+  std::string numerics = "equal";
+  // This frame's references that were on the device already, and those that were not.
+  std::int64_t reference_hits = 0;
+  std::int64_t reference_misses = 0;
 };
 
 struct Fix {

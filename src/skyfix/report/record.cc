@@ -111,16 +111,26 @@ Json alternative_json(const Fix& fix) {
           {"reprojection_px", number(fix.alternative->reprojection_px)}};
 }
 
+Json numbers_by_name(const std::map<std::string, double>& values) {
+  Json json = Json::object();
+  for (const auto& [name, value] : values) json[utf8_text(name)] = number(value);
+  return json;
+}
+
 Json telemetry_json(const FixTelemetry& telemetry, const RecordHost& host) {
-  Json timing = Json::object();
-  for (const auto& [stage, milliseconds] : telemetry.timing_ms) {
-    timing[utf8_text(stage)] = number(milliseconds);
-  }
-  return {{"timing_ms", std::move(timing)},
-          {"gpu_peak_mib", number(host.gpu_peak_mib)},
-          {"memory_retries", host.memory_retries},
-          {"host", text_or_null(host.host)},
-          {"device", text_or_null(host.device)}};
+  Json json;
+  json["timing_ms"] = numbers_by_name(telemetry.timing_ms);
+  const std::optional<DevicePeaks>& peaks = telemetry.peaks;
+  json["gpu_peak_mib"] = peaks ? number(peaks->booked_mib) : Json(nullptr);
+  json["gpu_memory"] = peaks ? device_peaks_json(*peaks) : Json(nullptr);
+  json["memory_retries"] = telemetry.memory_retries;
+  json["memory_given_up"] = text_or_null(telemetry.memory_given_up);
+  json["numerics"] = text_or_null(telemetry.numerics);
+  json["reference_cache"] = {{"hits", telemetry.reference_hits},
+                             {"misses", telemetry.reference_misses}};
+  json["host"] = text_or_null(host.host);
+  json["device"] = text_or_null(telemetry.device);
+  return json;
 }
 
 void check_consistent(const Fix& fix) {
@@ -161,6 +171,13 @@ void add_evidence(const Fix& fix, Json& json) {
 }
 
 }  // namespace
+
+Json device_peaks_json(const DevicePeaks& peaks) {
+  return {{"by_owner_mib", numbers_by_name(peaks.by_owner_mib)},
+          {"allocated_peak_mib", number(peaks.allocated_mib)},
+          {"reserved_peak_mib", number(peaks.reserved_mib)},
+          {"used_mib", number(peaks.used_mib)}};
+}
 
 Json record_json(const Record& record, const RecordHost& host) {
   const Fix& fix = record.fix;

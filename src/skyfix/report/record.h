@@ -24,17 +24,18 @@ struct Record {
   std::optional<std::int64_t> time_ns;
 };
 
-// Goes to `telemetry` beside the fix's own timings.
+// Goes to `telemetry` beside the fix's own.
 struct RecordHost {
   std::string host;
-  std::string device = "cpu";
-  std::optional<double> gpu_peak_mib = std::nullopt;
-  int memory_retries = 0;
 };
 
 // Throws Error(internal) for a fix that contradicts itself: ok without a finite pose or with a
 // reason, not ok without a reason.
 Json record_json(const Record& record, const RecordHost& host);
+
+// by_owner_mib (at the peak), allocated_peak_mib, reserved_peak_mib, used_mib; as in telemetry's
+// gpu_memory.
+Json device_peaks_json(const DevicePeaks& peaks);
 
 // One line, without the line end.
 std::string json_line(const Json& json);

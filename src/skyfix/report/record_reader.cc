@@ -127,6 +127,42 @@ void read_retrieval(const JsonFields& fields, Fix& fix) {
   retrieval.policy = candidate_policy_from_name(fields.text("policy"));
 }
 
+std::map<std::string, double> read_numbers(const JsonFields& fields) {
+  std::map<std::string, double> numbers;
+  for (const auto& [name, value] : fields.value().items()) {
+    if (!value.is_null()) numbers[name] = fields.number(name);
+  }
+  return numbers;
+}
+
+DevicePeaks read_peaks(double booked_mib, const JsonFields& fields) {
+  DevicePeaks peaks;
+  peaks.booked_mib = booked_mib;
+  peaks.by_owner_mib = read_numbers(fields.object("by_owner_mib"));
+  peaks.allocated_mib = fields.number("allocated_peak_mib");
+  peaks.reserved_mib = fields.number("reserved_peak_mib");
+  peaks.used_mib = optional_number(fields, "used_mib");
+  return peaks;
+}
+
+// What an older version did not write is left as it is.
+void read_telemetry(const JsonFields& fields, FixTelemetry& telemetry) {
+  if (fields.has("timing_ms")) telemetry.timing_ms = read_numbers(fields.object("timing_ms"));
+  if (fields.has("device")) telemetry.device = fields.text("device");
+  if (fields.has("gpu_peak_mib") && fields.has("gpu_memory")) {
+    telemetry.peaks = read_peaks(fields.number("gpu_peak_mib"), fields.object("gpu_memory"));
+  }
+  if (fields.has("memory_retries")) {
+    telemetry.memory_retries = count_in(fields, "memory_retries");
+  }
+  telemetry.memory_given_up = optional_text(fields, "memory_given_up");
+  if (fields.has("numerics")) telemetry.numerics = fields.text("numerics");
+  if (!fields.has("reference_cache")) return;
+  const JsonFields cache = fields.object("reference_cache");
+  telemetry.reference_hits = cache.integer("hits", 0, INT64_MAX);
+  telemetry.reference_misses = cache.integer("misses", 0, INT64_MAX);
+}
+
 void read_alternative(const JsonFields& fields, Fix& fix) {
   if (!fields.has("cam_from_world")) return;  // a rejected frame's: figures only
   fix.alternative =
@@ -158,6 +194,8 @@ Record read_record(const JsonFields& fields) {
   read_evidence(fields, fix);
   read_retrieval(fields.object("vpr_retrieval"), fix);
   if (fields.has("alternative")) read_alternative(fields.object("alternative"), fix);
+  // A canonical record has none.
+  if (fields.has("telemetry")) read_telemetry(fields.object("telemetry"), fix.telemetry);
   if (fields.has("warnings")) {
     const Json& warnings = fields.at("warnings");
     if (!warnings.is_array()) fields.fail("warnings", "must be a list of texts");

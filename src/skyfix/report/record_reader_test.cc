@@ -51,10 +51,30 @@ TEST(RecordReader, GivesBackEveryBitOfAFix) {
   EXPECT_EQ(read.retrieval.num_temporal_candidates, 4);
 }
 
+TEST(RecordReader, TelemetryMayBeAbsentButNotWrong) {
+  Json json = json_of(sample_ok_fix("a.jpg", 3));
+  json["telemetry"]["memory_retries"] = -1;
+  EXPECT_THAT(problem_of(json), HasSubstr("memory_retries"));
+  json["telemetry"] = {{"gpu_peak_mib", 3}, {"gpu_memory", {{"by_owner_mib", {{"a", "much"}}}}}};
+  EXPECT_THAT(problem_of(json), HasSubstr("by_owner_mib"));
+  json["telemetry"] = Json::object();
+  const FixTelemetry telemetry = parse_record(json_line(json), "", "").fix.telemetry;
+  EXPECT_EQ(telemetry.device, "cpu");
+  EXPECT_FALSE(telemetry.peaks.has_value());
+  json.erase("telemetry");
+  EXPECT_EQ(problem_of(json), "accepted");
+}
+
 TEST(RecordReader, WritingAgainGivesTheSameLine) {
   Fix fix = sample_ok_fix("a.jpg", 3);
   fix.retrieval.candidates.clear();
-  fix.telemetry.timing_ms.clear();
+  fix.telemetry.device = "cuda";
+  fix.telemetry.peaks = DevicePeaks{1.0 / 3, 2, 4, 5.5, {{"reference descriptors", 0.1}}};
+  fix.telemetry.memory_retries = 4;
+  fix.telemetry.memory_given_up = "trim, half_chunk";
+  fix.telemetry.numerics = "equivalent";
+  fix.telemetry.reference_hits = 11;
+  fix.telemetry.reference_misses = 12;
   const std::string line = json_line(json_of(fix));
   EXPECT_EQ(json_line(record_json(parse_record(line, "", ""), {})), line);
 }

@@ -65,6 +65,31 @@ TEST(Record, HasTheFieldsOfTheFormat) {
   EXPECT_EQ(retrieval["candidates"][0]["sources"][1]["rank"], 3);
 }
 
+TEST(Record, TellsOfTheDevicesMemory) {
+  Fix fix = sample_ok_fix("a.jpg", 1);
+  Json telemetry = record_json({fix, {}}, {})["telemetry"];
+  EXPECT_EQ(telemetry["device"], "cpu");
+  EXPECT_TRUE(telemetry["gpu_peak_mib"].is_null());
+  EXPECT_TRUE(telemetry["gpu_memory"].is_null());
+  EXPECT_EQ(telemetry["memory_retries"], 0);
+  EXPECT_TRUE(telemetry["memory_given_up"].is_null());
+  EXPECT_EQ(telemetry["numerics"], "equal");
+
+  fix.telemetry.device = "cuda";
+  fix.telemetry.peaks = DevicePeaks{3.5, 4, 8, std::nullopt, {{"a", 1.5}, {"b", 2}}};
+  fix.telemetry.memory_retries = 2;
+  fix.telemetry.memory_given_up = "release_cache, trim";
+  fix.telemetry.reference_hits = 5;
+  fix.telemetry.reference_misses = 6;
+  telemetry = record_json({fix, {}}, {})["telemetry"];
+  EXPECT_EQ(telemetry["device"], "cuda");
+  EXPECT_EQ(telemetry["gpu_peak_mib"], 3.5);
+  EXPECT_EQ(telemetry["gpu_memory"], Json::parse(R"({"by_owner_mib":{"a":1.5,"b":2.0},
+      "allocated_peak_mib":4.0,"reserved_peak_mib":8.0,"used_mib":null})"));
+  EXPECT_EQ(telemetry["memory_given_up"], "release_cache, trim");
+  EXPECT_EQ(telemetry["reference_cache"], Json::parse(R"({"hits":5,"misses":6})"));
+}
+
 TEST(Record, IsOneLineWithoutNanOrInfinity) {
   Fix fix = sample_ok_fix("line\nbreak \"quoted\" \xFF.jpg", 1);
   fix.coverage = kNan;
@@ -124,7 +149,12 @@ TEST(CanonicalRecord, DropsWhatEqualRunsMayDifferIn) {
   warm.telemetry.timing_ms = {{"decode", 1}};
   warm.telemetry.query_descriptor_cache = "hit";
   warm.retrieval.query_descriptor_source = "cache";
-  const std::string line = line_of(warm, {"elsewhere", "cuda:0", 812.5, 3});
+  warm.telemetry.device = "cuda";
+  warm.telemetry.peaks = DevicePeaks{812.5, 812.5, 1024, 1500.25, {{"matcher", 812.5}}};
+  warm.telemetry.memory_retries = 3;
+  warm.telemetry.memory_given_up = "trim, half_chunk";
+  warm.telemetry.reference_hits = 7;
+  const std::string line = line_of(warm, {"elsewhere"});
   EXPECT_NE(line_of(cold), line);
   EXPECT_EQ(canonical_record_line(line_of(cold)), canonical_record_line(line));
   EXPECT_EQ(canonical_record_line(canonical_record_line(line)), canonical_record_line(line));

@@ -140,6 +140,8 @@ struct RunFolder::Data {
   RecordFile file;
   std::vector<Record> recorded;
   RunCounts counts;
+  RunMemory memory;
+  Json memory_limits;
   std::size_t next = 0;  // input whose record is due
 
   Data(const fs::path& run_folder, const RunSetup& setup, Json run_manifest)
@@ -147,13 +149,20 @@ struct RunFolder::Data {
         inputs(setup.inputs),
         host(setup.host),
         manifest(std::move(run_manifest)),
-        file(run_folder / kRecordsFile) {}
+        file(run_folder / kRecordsFile),
+        memory_limits(setup.memory_limits) {}
 
   void write_manifest(RunState state) {
     manifest["state"] = run_state_name(state);
     write_counts(counts, manifest);
+    write_memory(memory, memory_limits, manifest);
     write_file_atomic(folder / kManifestFile,
                       manifest.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+  }
+
+  void count(const Fix& fix) {
+    counts.add(fix);
+    memory.add(fix.telemetry);
   }
 
   void read_back() {
@@ -166,7 +175,7 @@ struct RunFolder::Data {
     file.truncate(bytes);
     remove_leftovers(folder);
     restore_frame_files(folder, inputs, lines);
-    for (const Record& record : recorded) counts.add(record.fix);
+    for (const Record& record : recorded) count(record.fix);
     next = recorded.size();
   }
 };
@@ -179,6 +188,8 @@ std::string_view run_state_name(RunState state) {
       return "finished";
     case RunState::cancelled:
       return "cancelled";
+    case RunState::stopped:
+      return "stopped";
   }
   return "running";
 }
@@ -201,6 +212,7 @@ RunFolder RunFolder::create(const fs::path& folder, const RunSetup& setup) {
   manifest["started"] = utc_now();
   manifest["resumed"] = Json::array();
   manifest["finished"] = nullptr;
+  manifest["stopped_because"] = nullptr;
   // The manifest comes first: a folder with records always says what they were made with.
   write_counts({}, manifest);
   write_file_atomic(folder / kManifestFile,
@@ -218,6 +230,7 @@ RunFolder RunFolder::resume(const fs::path& folder, const RunSetup& setup) {
   data->read_back();
   data->manifest["resumed"].push_back(utc_now());
   data->manifest["finished"] = nullptr;
+  data->manifest["stopped_because"] = nullptr;
   data->write_manifest(RunState::running);
   return RunFolder(std::move(data));
 }
@@ -245,18 +258,19 @@ void RunFolder::append(const Record& record) {
   const std::string line = json_line(record_json(record, data.host));
   data.file.append(line);
   ++data.next;
-  data.counts.add(fix);
+  data.count(fix);
   write_file_atomic(data.folder / frame_record_path(fix.name), frame_text(line));
 }
 
 const RunCounts& RunFolder::counts() const { return data_->counts; }
 
-void RunFolder::finish(RunState state) {
+void RunFolder::finish(RunState state, const std::string& because) {
   if (state == RunState::finished && data_->next < data_->inputs.size()) {
     throw Error(Reason::internal, "the run is finished and lacks records", data_->folder);
   }
   data_->file.sync();
   data_->manifest["finished"] = utc_now();
+  data_->manifest["stopped_because"] = because.empty() ? Json(nullptr) : Json(utf8_text(because));
   data_->write_manifest(state);
 }
 

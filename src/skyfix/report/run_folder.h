@@ -30,9 +30,12 @@ struct RunSetup {
   Json about = Json::object();
   std::vector<RunInput> inputs;  // what the run will record, in this order
   RecordHost host;
+  Json memory_limits =
+      Json::object();  // device, budget_mib, cap_mib; begins the manifest's `memory`
 };
 
-enum class RunState { running, finished, cancelled };
+// cancelled: by the user; stopped: by a failure.
+enum class RunState { running, finished, cancelled, stopped };
 std::string_view run_state_name(RunState state);
 
 class RunFolder {
@@ -59,8 +62,9 @@ class RunFolder {
   void append(const Record& record);
 
   const RunCounts& counts() const;
-  // Settles everything on the disk and writes counts and end time. Throws Error(unwritable_output).
-  void finish(RunState state);
+  // Settles everything on the disk and writes counts, memory and end time; `because` says why a run
+  // was stopped. Throws Error(unwritable_output).
+  void finish(RunState state, const std::string& because = {});
 
  private:
   struct Data;

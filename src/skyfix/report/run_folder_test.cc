@@ -141,6 +141,37 @@ TEST(RunFolder, RefusesOtherSettingsByNameAndValue) {
   EXPECT_NO_THROW(RunFolder::resume(folder, same));
 }
 
+TEST(RunFolder, SaysWhyItStoppedUntilItGoesOn) {
+  const RunSetup setup = setup_of();
+  const fs::path folder = scratch_folder() / "run";
+  RunFolder::create(folder, setup).finish(RunState::stopped, "the GPU fell off the bus");
+  EXPECT_EQ(read_run(folder).manifest["state"], "stopped");
+  EXPECT_EQ(read_run(folder).manifest["stopped_because"], "the GPU fell off the bus");
+  RunFolder run = RunFolder::resume(folder, setup);
+  EXPECT_TRUE(read_run(folder).manifest["stopped_because"].is_null());
+  run_to_end(run, setup);
+  EXPECT_TRUE(read_run(folder).manifest["stopped_because"].is_null());
+}
+
+TEST(RunFolder, PutsMemoryTogetherAcrossResuming) {
+  RunSetup setup = setup_of();
+  setup.memory_limits = {{"device", "cuda"}, {"cap_mib", 7000}};
+  const fs::path folder = scratch_folder() / "run";
+  Record first = work_on(kInputs[0], {});
+  first.fix.telemetry.peaks = DevicePeaks{12, 13, 14, std::nullopt, {{"matcher", 12}}};
+  first.fix.telemetry.memory_retries = 2;
+  RunFolder::create(folder, setup).append(first);
+  setup.memory_limits["cap_mib"] = 3000;
+  RunFolder run = RunFolder::resume(folder, setup);
+  run_to_end(run, setup);
+  const Json memory = read_run(folder).manifest["memory"];
+  EXPECT_EQ(memory["device"], "cuda");
+  EXPECT_EQ(memory["cap_mib"], 3000);
+  EXPECT_EQ(memory["gpu_peak_mib"], 12.0);
+  EXPECT_EQ(memory["gpu_memory"]["by_owner_mib"]["matcher"], 12.0);
+  EXPECT_EQ(memory["retries"], 2);
+}
+
 TEST(RunFolder, RefusesRecordsOutOfOrder) {
   const RunSetup setup = setup_of();
   RunFolder run = RunFolder::create(scratch_folder() / "run", setup);

@@ -2,6 +2,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include <algorithm>
 #include <ctime>
 
 #include "skyfix/base/hash.h"
@@ -60,6 +61,23 @@ std::int64_t RunCounts::memory_failures() const {
   return found == by_reason.end() ? 0 : found->second;
 }
 
+void RunMemory::add(const FixTelemetry& telemetry) {
+  retries += telemetry.memory_retries;
+  frames_with_retries += telemetry.memory_retries > 0 ? 1 : 0;
+  reference_hits += telemetry.reference_hits;
+  reference_misses += telemetry.reference_misses;
+  if (!telemetry.peaks) return;
+  const DevicePeaks& frame = *telemetry.peaks;
+  if (!peaks) peaks = frame;
+  if (frame.booked_mib > peaks->booked_mib) {
+    peaks->booked_mib = frame.booked_mib;
+    peaks->by_owner_mib = frame.by_owner_mib;
+  }
+  peaks->allocated_mib = std::max(peaks->allocated_mib, frame.allocated_mib);
+  peaks->reserved_mib = std::max(peaks->reserved_mib, frame.reserved_mib);
+  peaks->used_mib = std::max(peaks->used_mib, frame.used_mib);  // none is the least
+}
+
 std::string configuration_hash(const Json& configuration) {
   // The unordered type sorts its keys.
   const nlohmann::json sorted = configuration;
@@ -86,6 +104,16 @@ void write_counts(const RunCounts& counts, Json& manifest) {
   manifest["counts"] = std::move(by_status);
   manifest["reasons"] = std::move(by_reason);
   manifest["memory_failures"] = counts.memory_failures();
+}
+
+void write_memory(const RunMemory& memory, const Json& limits, Json& manifest) {
+  Json json = limits;
+  json["gpu_peak_mib"] = memory.peaks ? Json(memory.peaks->booked_mib) : Json(nullptr);
+  json["gpu_memory"] = memory.peaks ? device_peaks_json(*memory.peaks) : Json(nullptr);
+  json["retries"] = memory.retries;
+  json["frames_with_retries"] = memory.frames_with_retries;
+  json["reference_cache"] = {{"hits", memory.reference_hits}, {"misses", memory.reference_misses}};
+  manifest["memory"] = std::move(json);
 }
 
 std::string utc_now() {

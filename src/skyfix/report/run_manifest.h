@@ -1,12 +1,13 @@
 // run.json: what a run was made with, and how it ended (docs/formats.md, "Run manifest").
 //
-// {schema: "skyfix-run-1", state: running | finished | cancelled, configuration,
-// configuration_sha256,
-//  about, started, resumed: [times], finished, counts: {frames, ok, rejected, failed, skipped},
-//  reasons: {name: count}, memory_failures}
+// {schema: "skyfix-run-1", state: running | finished | cancelled | stopped, stopped_because,
+//  configuration, configuration_sha256, about, started, resumed: [times], finished,
+//  counts: {frames, ok, rejected, failed, skipped}, reasons: {name: count}, memory_failures,
+//  memory}
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +31,19 @@ struct RunCounts {
   std::int64_t memory_failures() const;
 };
 
+// What the frames say of memory, put together.
+struct RunMemory {
+  std::int64_t retries = 0;
+  std::int64_t frames_with_retries = 0;
+  std::int64_t reference_hits = 0;
+  std::int64_t reference_misses = 0;
+  // The owners are those of the frame with the highest sum; the rest are highest values. Absent
+  // where no frame used a device.
+  std::optional<DevicePeaks> peaks;
+
+  void add(const FixTelemetry& telemetry);
+};
+
 // Hex SHA-256 of a configuration; the order of keys in objects does not matter.
 std::string configuration_hash(const Json& configuration);
 
@@ -39,6 +53,10 @@ std::vector<std::string> configuration_differences(const Json& recorded, const J
 
 // Adds counts, reasons and memory_failures.
 void write_counts(const RunCounts& counts, Json& manifest);
+
+// Adds `memory`: the limits it ran under (as given: device, budget_mib, cap_mib), then peaks and
+// retries.
+void write_memory(const RunMemory& memory, const Json& limits, Json& manifest);
 
 // The time now as "2025-03-01T12:34:56Z".
 std::string utc_now();

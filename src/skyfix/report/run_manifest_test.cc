@@ -47,6 +47,37 @@ TEST(RunManifest, CountsByStatusAndReason) {
   EXPECT_EQ(manifest["memory_failures"], 1);
 }
 
+TEST(RunManifest, PutsTheFramesMemoryTogether) {
+  Json manifest;
+  RunMemory memory;
+  memory.add({});
+  write_memory(memory, {{"device", "cpu"}}, manifest);
+  EXPECT_EQ(manifest["memory"]["device"], "cpu");
+  EXPECT_TRUE(manifest["memory"]["gpu_peak_mib"].is_null());
+  EXPECT_EQ(manifest["memory"]["retries"], 0);
+
+  FixTelemetry telemetry;
+  telemetry.peaks = DevicePeaks{5, 6, 30, std::nullopt, {{"a", 5}}};
+  telemetry.reference_misses = 4;
+  memory.add(telemetry);
+  telemetry.peaks = DevicePeaks{9, 9, 20, 70, {{"a", 2}, {"b", 7}}};
+  telemetry.memory_retries = 3;
+  memory.add(telemetry);
+  telemetry.peaks = DevicePeaks{8, 11, 12, 60, {{"a", 8}}};
+  telemetry.memory_retries = 1;
+  telemetry.reference_hits = 2;
+  memory.add(telemetry);
+  write_memory(memory, {{"device", "cuda"}, {"cap_mib", 64}}, manifest);
+  const Json& json = manifest["memory"];
+  EXPECT_EQ(json["cap_mib"], 64);
+  EXPECT_EQ(json["gpu_peak_mib"], 9.0);
+  EXPECT_EQ(json["gpu_memory"], Json::parse(R"({"by_owner_mib":{"a":2.0,"b":7.0},
+      "allocated_peak_mib":11.0,"reserved_peak_mib":30.0,"used_mib":70.0})"));
+  EXPECT_EQ(json["retries"], 4);
+  EXPECT_EQ(json["frames_with_retries"], 2);
+  EXPECT_EQ(json["reference_cache"], Json::parse(R"({"hits":2,"misses":12})"));
+}
+
 TEST(RunManifest, RefusesWhatWasChanged) {
   Json manifest;
   manifest["schema"] = kRunSchema;
