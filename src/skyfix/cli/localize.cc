@@ -12,6 +12,8 @@
 #include "skyfix/base/parallel.h"
 #include "skyfix/base/version.h"
 #include "skyfix/cli/commands.h"
+#include "skyfix/cli/compute_options.h"
+#include "skyfix/image/image.h"
 #include "skyfix/localize/runner.h"
 #include "skyfix/report/map_sketch_data.h"
 #include "skyfix/report/run_folder.h"
@@ -43,6 +45,7 @@ struct LocalizeArguments {
   bool strict = false;
   bool verify_map = false;
   LocalizeOptions options;
+  ComputeArguments compute;
 };
 
 // Everything that results depend on, for the manifest and for --resume.
@@ -96,7 +99,8 @@ std::string fingerprint_of(const InputList& input) {
   return sha256_hex(text);
 }
 
-RunSetup setup_of(const LocalizeArguments& arguments, const Map& map, const InputList& input) {
+RunSetup setup_of(const LocalizeArguments& arguments, const Map& map, const InputList& input,
+                  const Compute& compute) {
   RunSetup setup;
   setup.configuration = configuration_of(arguments, map);
   setup.configuration["photos_sha256"] = fingerprint_of(input);
@@ -104,12 +108,14 @@ RunSetup setup_of(const LocalizeArguments& arguments, const Map& map, const Inpu
   setup.about["input"] = fs::absolute(arguments.input).string();
   setup.about["revision"] = std::string(git_revision());
   setup.about["threads"] = thread_count();
+  setup.about["compute"] = about_compute(arguments.compute, compute);
   setup.about["units"] = map.georegistration().known() ? "metres" : "arbitrary";
   setup.about["altitude_datum"] = std::string(altitude_datum_name(map.georegistration().datum));
   setup.about["ignored_files"] = input.ignored_files;
   for (const InputPhoto& photo : input.photos) setup.inputs.push_back({photo.name, photo.index});
   char host[256] = "";
   if (::gethostname(host, sizeof(host) - 1) == 0) setup.host.host = host;
+  setup.memory_limits = memory_limits(compute);
   return setup;
 }
 
@@ -126,9 +132,7 @@ void draw_sketch(const fs::path& run, const Map& map, const std::vector<Record>&
   write_file_atomic(run / "map.svg", map_sketch_svg(sketch));
 }
 
-int run_localize(LocalizeArguments arguments, const Globals& globals) {
-  arguments.options.policy = candidate_policy_from_name(arguments.policy);
-  arguments.options.validate();
+InputList read_input(const LocalizeArguments& arguments) {
   InputList input = list_input(arguments.input);
   if (input.differs_from_text_order) {
     log::warn("frames are in natural order (2 before 10), which differs from text order here");
@@ -137,6 +141,71 @@ int run_localize(LocalizeArguments arguments, const Globals& globals) {
     log::info("{} files are not images (by name) and were left out", input.ignored_files);
   }
   select_range(input, arguments.query_start, arguments.query_end);
+  return input;
+}
+
+// By the first photo whose size can be read: photos of a flight are of one size.
+void check_host_memory(std::uint64_t host_bytes, const LocalizeOptions& options,
+                       const InputList& input) {
+  for (const InputPhoto& photo : input.photos) {
+    try {
+      const ImageInfo info = probe_image(photo.path);
+      require_host_memory(host_bytes, info.width, info.height,
+                          options.query_features.max_long_side_px);
+      return;
+    } catch (const Error& error) {
+      if (error.reason() == Reason::bad_option) throw;
+      // A photo that cannot be read gets its record later.
+    }
+  }
+}
+
+// Localizes what is not recorded yet and settles the run folder.
+BatchResult work_through(const LocalizeArguments& arguments, const Localizer& localizer,
+                         const InputList& input, const Compute& compute, RunFolder& folder,
+                         const Globals& globals) {
+  interrupted = false;
+  std::signal(SIGINT, on_interrupt);
+  std::signal(SIGTERM, on_interrupt);
+  std::int64_t frames = 0;
+  const FixSink sink = [&](const Fix& fix) {
+    folder.append({fix, std::nullopt});
+    const bool warm = ++frames == arguments.compute.no_allocation_after;
+    if (warm && compute.ledger) compute.ledger->forbid_allocations(true);
+  };
+  const BatchResult result = run_batch(localizer, input.photos, folder.recorded_fixes(), sink,
+                                       *globals.progress(), interrupted);
+  if (!result.device_failure.empty()) {
+    folder.finish(RunState::stopped, result.device_failure);
+  } else {
+    folder.finish(result.cancelled ? RunState::cancelled : RunState::finished);
+  }
+  return result;
+}
+
+int report_run(const LocalizeArguments& arguments, const Map& map, const RunFolder& folder,
+               const BatchResult& result) {
+  const std::vector<Record> records = read_run(arguments.out).records;
+  draw_sketch(arguments.out, map, records);
+  std::puts(run_summary(records).c_str());
+  if (!result.device_failure.empty()) {
+    throw Error(Reason::device_failed,
+                result.device_failure +
+                    "; what was recorded is kept: go on with the same command and --resume");
+  }
+  if (result.cancelled) {
+    std::printf("stopped; go on with the same command and --resume\n");
+    return kExitCannotRun;
+  }
+  const bool all_fixed = folder.counts().with(FixStatus::ok) == folder.counts().frames;
+  return arguments.strict && !all_fixed ? kExitSomeWithoutFix : kExitOk;
+}
+
+int run_localize(LocalizeArguments arguments, const Globals& globals) {
+  arguments.options.policy = candidate_policy_from_name(arguments.policy);
+  arguments.options.validate();
+  const ComputeOptions compute_options = arguments.compute.parsed();
+  const InputList input = read_input(arguments);
   if (arguments.dry_run) {
     for (const InputPhoto& photo : input.photos) {
       std::printf("%lld\t%s\n", static_cast<long long>(photo.index), photo.name.c_str());
@@ -151,34 +220,21 @@ int run_localize(LocalizeArguments arguments, const Globals& globals) {
   }
   const GivenCameras cameras =
       arguments.cameras.empty() ? GivenCameras() : GivenCameras::read(arguments.cameras);
+  if (compute_options.host_bytes) {
+    check_host_memory(*compute_options.host_bytes, arguments.options, input);
+  }
+  const Compute compute = open_compute(compute_options);
   const DescriptorCache cache = open_cache(arguments, map);
-  const Localizer localizer(map, arguments.options, cameras, cache);
+  const Localizer localizer(map, arguments.options, cameras, cache, compute.context());
 
-  const RunSetup setup = setup_of(arguments, map, input);
+  const RunSetup setup = setup_of(arguments, map, input, compute);
   RunFolder folder = arguments.resume ? RunFolder::resume(arguments.out, setup)
                                       : RunFolder::create(arguments.out, setup);
   if (!folder.recorded().empty()) {
     log::info("{} frames are recorded already and are kept", folder.recorded().size());
   }
-  interrupted = false;
-  std::signal(SIGINT, on_interrupt);
-  std::signal(SIGTERM, on_interrupt);
-  const BatchResult result = run_batch(
-      localizer, input.photos, folder.recorded_fixes(),
-      [&](const Fix& fix) {
-        folder.append({fix, std::nullopt});
-      },
-      *globals.progress(), interrupted);
-  folder.finish(result.cancelled ? RunState::cancelled : RunState::finished);
-  const std::vector<Record> records = read_run(arguments.out).records;
-  draw_sketch(arguments.out, map, records);
-  std::puts(run_summary(records).c_str());
-  if (result.cancelled) {
-    std::printf("stopped; go on with the same command and --resume\n");
-    return kExitCannotRun;
-  }
-  const bool all_fixed = folder.counts().with(FixStatus::ok) == folder.counts().frames;
-  return arguments.strict && !all_fixed ? kExitSomeWithoutFix : kExitOk;
+  const BatchResult result = work_through(arguments, localizer, input, compute, folder, globals);
+  return report_run(arguments, map, folder, result);
 }
 
 void add_matching_options(CLI::App& app, LocalizeArguments& arguments) {
@@ -253,6 +309,7 @@ void add_localize(CLI::App& root, const Globals& globals, Commands& commands) {
   app->add_flag("--verify-map", arguments->verify_map, "Compare the map's hashes first");
   add_matching_options(*app, *arguments);
   add_solving_options(*app, *arguments);
+  add_compute_options(*app, arguments->compute);
   commands.push_back({app, [arguments, &globals] { return run_localize(*arguments, globals); }});
 }
 

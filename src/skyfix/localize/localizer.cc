@@ -136,11 +136,12 @@ void LocalizeOptions::validate() const {
 }
 
 Localizer::Localizer(const Map& map, const LocalizeOptions& options, GivenCameras cameras,
-                     const DescriptorCache& cache)
+                     const DescriptorCache& cache, const MatchContext& matching)
     : map_(map),
       options_(options),
       cameras_(std::move(cameras)),
       cache_(cache),
+      matching_(matching),
       features_(map.features(options.features)),
       places_(map.places("vlad-" + options.features)),
       extractor_(make_local_features(options.features, options.query_features)),
@@ -163,6 +164,7 @@ Fix Localizer::localize(const InputPhoto& photo, const TrackState& track,
       {"solve", &Localizer::match_and_solve}, {"verdict", &Localizer::decide},
   };
   const StageTimer total(frame.fix.telemetry, "total");
+  const FrameMemory memory(matching_);
   try {
     for (const auto& [name, stage] : kStages) {
       const StageTimer timer(frame.fix.telemetry, name);
@@ -173,11 +175,16 @@ Fix Localizer::localize(const InputPhoto& photo, const TrackState& track,
     const bool refused = error.reason() == Reason::camera_mismatch;
     fail(frame.fix, refused ? FixStatus::rejected : FixStatus::failed, error.reason(),
          error.message());
+  } catch (const DeviceFailure&) {
+    throw;
+  } catch (const AllocationForbidden&) {
+    throw;
   } catch (const std::bad_alloc&) {
     fail(frame.fix, FixStatus::failed, Reason::out_of_memory, "there was not enough memory");
   } catch (const std::exception& error) {
     fail(frame.fix, FixStatus::failed, Reason::internal, error.what());
   }
+  memory.write(frame.fix.telemetry);
   if (pairs != nullptr) *pairs = std::move(frame.final_pairs);
   return std::move(frame.fix);
 }
@@ -272,12 +279,17 @@ void Localizer::extract(Frame& frame) const {
   }
 }
 
+void Localizer::match(Frame& frame) const {
+  const StageTimer timer(frame.fix.telemetry, "match");
+  MapMatches matches =
+      match_to_map(frame.features, candidate_references(features_, frame.candidate_images),
+                   options_.match_max_points, matching_.matcher);
+  frame.pairs = std::move(matches.pairs);
+  note_retries(matches.retries, frame.fix.telemetry);
+}
+
 void Localizer::match_and_solve(Frame& frame) const {
-  const CandidatePool pool = gather_candidates(features_, frame.candidate_images);
-  {
-    const StageTimer timer(frame.fix.telemetry, "match");
-    frame.pairs = match_to_map(frame.features, pool, options_.match_max_points);
-  }
+  match(frame);
   std::vector<PointPair> pairs = solver_pairs(frame.pairs, frame.features, map_);
   frame.fix.matches = distinct_points(frame.pairs);
   if (pairs.size() < kMinMatches) {
@@ -302,7 +314,7 @@ void Localizer::match_and_solve(Frame& frame) const {
   frame.evidence = pose_evidence(pairs, frame.first, pose);
   frame.fix.camera = frame.first.camera;
   frame.final_pairs = std::move(pairs);
-  refine_guided(frame, pool, pose);
+  refine_guided(frame, gather_candidates(features_, frame.candidate_images), pose);
 }
 
 // Twice: the first pose is only as good as the first matches.

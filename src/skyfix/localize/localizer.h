@@ -1,6 +1,6 @@
 // The per-frame pipeline: photo -> candidates -> matches -> pose -> verdict -> Fix. It keeps
-// nothing from frame to frame; what a run remembers (TrackState, the descriptor cache) is handed to
-// it.
+// nothing from frame to frame; what a run remembers (TrackState, the descriptor cache, the
+// matcher's references on the device) is handed to it.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +16,7 @@
 #include "skyfix/localize/fix.h"
 #include "skyfix/localize/input_list.h"
 #include "skyfix/localize/map_match.h"
+#include "skyfix/localize/match_context.h"
 #include "skyfix/localize/query_camera.h"
 #include "skyfix/localize/track_state.h"
 #include "skyfix/localize/verdict.h"
@@ -48,12 +49,14 @@ struct LocalizeOptions {
 
 class Localizer {
  public:
-  // `map` and `cache` must outlive it. Throws Error(missing_in_map) when the map lacks the features
-  // or places asked for.
+  // `map`, `cache` and what `matching` refers to must outlive it. Throws Error(missing_in_map) when
+  // the map lacks the features or places asked for.
   Localizer(const Map& map, const LocalizeOptions& options, GivenCameras cameras,
-            const DescriptorCache& cache);
+            const DescriptorCache& cache, const MatchContext& matching);
 
-  // Never throws for what is wrong with a photo: every problem becomes the Fix's status and reason.
+  // Never throws for what is wrong with a photo, nor for lack of memory: every such problem becomes
+  // the Fix's status and reason. Throws DeviceFailure, after which the run should end, and
+  // AllocationForbidden.
   // `pairs`, if given, receives the pairs that the final pose rests on (for joint refinement).
   Fix localize(const InputPhoto& photo, const TrackState& track,
                std::vector<PointPair>* pairs = nullptr) const;
@@ -70,6 +73,7 @@ class Localizer {
   void resolve_camera(Frame& frame) const;
   void retrieve(Frame& frame) const;
   void extract(Frame& frame) const;
+  void match(Frame& frame) const;
   void match_and_solve(Frame& frame) const;
   void refine_guided(Frame& frame, const CandidatePool& pool, const PoseOptions& pose) const;
   void decide(Frame& frame) const;
@@ -83,6 +87,7 @@ class Localizer {
   LocalizeOptions options_;
   GivenCameras cameras_;
   const DescriptorCache& cache_;
+  MatchContext matching_;
   MapFeatures features_;
   MapPlaces places_;
   std::unique_ptr<LocalFeatures> extractor_;

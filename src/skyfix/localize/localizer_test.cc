@@ -20,7 +20,8 @@ const DescriptorCache& no_cache() {
 }
 
 Fix fix_of(const InputPhoto& photo, const LocalizeOptions& options = {}) {
-  return Localizer(SmallWorld::instance().map(), options, {}, no_cache()).localize(photo, {});
+  return Localizer(SmallWorld::instance().map(), options, {}, no_cache(), cpu())
+      .localize(photo, {});
 }
 
 // A photo written to the world's folder, to be spoiled.
@@ -57,7 +58,7 @@ TEST(Localizer, PositionGoesThroughGeoregistrationWhilePoseStays) {
   ASSERT_EQ(report.georegistration.kind, Georegistration::Kind::gps_fit);
   const Map map = Map::open(options.out);
   const InputPhoto photo = world.queries().photos.front();
-  const Fix fix = Localizer(map, {}, {}, no_cache()).localize(photo, {});
+  const Fix fix = Localizer(map, {}, {}, no_cache(), cpu()).localize(photo, {});
   ASSERT_EQ(fix.status, FixStatus::ok);
   EXPECT_THAT(fix.pose->cam_from_world, PoseNear(world.truth(photo.name), 0.3, 0.3));
   // Nine noisy GPS positions: metres, not centimetres.
@@ -141,7 +142,7 @@ TEST(Localizer, ExpectedPoseProposesTemporalCandidates) {
   const std::vector<InputPhoto> photos = world.queries().photos;
   TrackState track;
   track.add({photos[0].index, photos[0].name, world.truth(photos[0].name)});
-  const Localizer localizer(world.map(), {}, {}, no_cache());
+  const Localizer localizer(world.map(), {}, {}, no_cache(), cpu());
   const Fix fix = localizer.localize(photos[1], track);
   EXPECT_GT(fix.retrieval.num_temporal_proposed, 0);
   EXPECT_GT(fix.retrieval.num_faiss_proposed, 0);
@@ -161,7 +162,7 @@ TEST(Localizer, OptionsAreCheckedByName) {
   EXPECT_THROW(options.validate(), Error);
   options = {};
   options.features = "surf";
-  EXPECT_THROW(Localizer(SmallWorld::instance().map(), options, {}, no_cache()), Error);
+  EXPECT_THROW(Localizer(SmallWorld::instance().map(), options, {}, no_cache(), cpu()), Error);
 }
 
 }  // namespace

@@ -130,29 +130,56 @@ CandidatePool gather_candidates(const MapFeatures& features,
   return pool;
 }
 
-std::vector<MapPair> match_to_map(const FeatureSet& features, const CandidatePool& pool,
-                                  int max_pairs) {
-  const DescriptorView query{features.descriptors.data(),
-                             static_cast<std::int64_t>(features.keypoints.size()), pool.dimension};
-  const std::vector<MutualPair> mutual = mutual_pairs(nearest_neighbours(query, pool.view()));
-  const std::vector<float> runner_up = runner_up_scores(query, pool.view(), pool.point, mutual);
-  std::vector<MapPair> pairs;
-  pairs.reserve(mutual.size());
-  for (std::size_t i = 0; i < mutual.size(); ++i) {
-    MapPair pair;
-    pair.feature = static_cast<std::uint32_t>(mutual[i].query);
-    pair.point = pool.point[mutual[i].map];
-    pair.image = pool.image[mutual[i].map];
-    pair.score = mutual[i].score;
-    pair.margin = std::isfinite(runner_up[i]) ? mutual[i].score - runner_up[i] : mutual[i].score;
-    pairs.push_back(pair);
+std::vector<PoolReference> candidate_references(const MapFeatures& features,
+                                                std::span<const std::uint32_t> images) {
+  std::vector<PoolReference> references;
+  references.reserve(images.size());
+  for (const std::uint32_t image : images) {
+    const std::uint64_t begin = features.offset[image];
+    const std::uint64_t rows = features.offset[image + 1] - begin;
+    const DescriptorView view{features.descriptor.data() + begin * features.dimension,
+                              static_cast<std::int64_t>(rows), features.dimension};
+    references.push_back({image, view, features.point.subspan(begin, rows)});
   }
-  std::sort(pairs.begin(), pairs.end(), [](const MapPair& a, const MapPair& b) {
+  return references;
+}
+
+MapMatches match_to_map(const FeatureSet& features, std::span<const PoolReference> references,
+                        int max_pairs, PoolMatcher& matcher) {
+  const DescriptorView query{features.descriptors.data(),
+                             static_cast<std::int64_t>(features.keypoints.size()),
+                             features.dimension};
+  PoolMatches found = matcher.match(query, references);
+  MapMatches matches;
+  matches.retries = std::move(found.retries);
+  matches.pairs.reserve(found.pairs.size());
+  std::vector<std::int64_t> first_row;  // of each reference in the pool
+  std::int64_t rows = 0;
+  for (const PoolReference& reference : references) {
+    first_row.push_back(rows);
+    rows += reference.rows.rows;
+  }
+  for (std::size_t i = 0; i < found.pairs.size(); ++i) {
+    const MutualPair& mutual = found.pairs[i];
+    const auto next = std::upper_bound(first_row.begin(), first_row.end(), mutual.map);
+    const std::size_t of = next - first_row.begin() - 1;
+    MapPair pair;
+    pair.feature = static_cast<std::uint32_t>(mutual.query);
+    pair.point = references[of].group[mutual.map - first_row[of]];
+    pair.image = static_cast<std::uint32_t>(references[of].key);
+    pair.score = mutual.score;
+    const float runner_up = found.runner_up[i];
+    pair.margin = std::isfinite(runner_up) ? mutual.score - runner_up : mutual.score;
+    matches.pairs.push_back(pair);
+  }
+  std::sort(matches.pairs.begin(), matches.pairs.end(), [](const MapPair& a, const MapPair& b) {
     if (a.margin != b.margin) return a.margin > b.margin;
     return a.feature < b.feature;
   });
-  if (max_pairs > 0 && pairs.size() > static_cast<std::size_t>(max_pairs)) pairs.resize(max_pairs);
-  return pairs;
+  if (max_pairs > 0 && matches.pairs.size() > static_cast<std::size_t>(max_pairs)) {
+    matches.pairs.resize(max_pairs);
+  }
+  return matches;
 }
 
 GuidedMatches match_guided(const FeatureSet& features, const CandidatePool& pool, const Map& map,

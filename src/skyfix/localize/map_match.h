@@ -10,20 +10,17 @@
 #include "skyfix/features/local_features.h"
 #include "skyfix/geo/camera.h"
 #include "skyfix/map/map_folder.h"
-#include "skyfix/match/mutual_nearest.h"
+#include "skyfix/match/pool_matcher.h"
 #include "skyfix/solve/absolute_pose.h"
 
 namespace skyfix {
 
-// The descriptors of the candidates' map points, gathered into one matrix.
+// The descriptors of the candidates' map points, gathered into one matrix for the guided search.
 struct CandidatePool {
   int dimension = 0;
   std::vector<float> descriptors;    // [rows, dimension]
   std::vector<std::uint32_t> point;  // [rows] map point index
   std::vector<std::uint32_t> image;  // [rows] map image index
-  DescriptorView view() const {
-    return {descriptors.data(), static_cast<std::int64_t>(point.size()), dimension};
-  }
 };
 CandidatePool gather_candidates(const MapFeatures& features, std::span<const std::uint32_t> images);
 
@@ -36,10 +33,20 @@ struct MapPair {
   float margin = 0;           // score minus the best of another map point
 };
 
-// Mutual nearest neighbours, the best `max_pairs` by margin (0 = all), sorted by falling margin,
-// ties by feature index.
-std::vector<MapPair> match_to_map(const FeatureSet& features, const CandidatePool& pool,
-                                  int max_pairs);
+// The candidates' rows where the map has them, for the matcher: key = map image index, group = map
+// point. They refer to the features' memory.
+std::vector<PoolReference> candidate_references(const MapFeatures& features,
+                                                std::span<const std::uint32_t> images);
+
+struct MapMatches {
+  // Mutual nearest neighbours, the best `max_pairs` by margin (0 = all), sorted by falling margin,
+  // ties by feature index.
+  std::vector<MapPair> pairs;
+  RetryReport retries;
+};
+// Throws as PoolMatcher::match.
+MapMatches match_to_map(const FeatureSet& features, std::span<const PoolReference> references,
+                        int max_pairs, PoolMatcher& matcher);
 
 struct GuidedOptions {
   double radius_px = 5;

@@ -47,13 +47,21 @@ class MapMatchTest : public ::testing::Test {
     }
   }
 
+  std::vector<MapPair> match(int max_pairs) {
+    const DescriptorView rows{pool_.descriptors.data(),
+                              static_cast<std::int64_t>(pool_.point.size()), kDimension};
+    const PoolReference reference{0, rows, pool_.point};
+    PoolMatcher matcher;
+    return match_to_map(frame_, {&reference, 1}, max_pairs, matcher).pairs;
+  }
+
   TestMap map_;
   CandidatePool pool_;
   FeatureSet frame_;
 };
 
 TEST_F(MapMatchTest, MutualNeighboursBestMarginFirst) {
-  const std::vector<MapPair> pairs = match_to_map(frame_, pool_, 0);
+  const std::vector<MapPair> pairs = match(0);
   ASSERT_EQ(pairs.size(), 5u);
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     EXPECT_EQ(pairs[i].feature, pairs[i].point);
@@ -62,7 +70,7 @@ TEST_F(MapMatchTest, MutualNeighboursBestMarginFirst) {
       EXPECT_LE(pairs[i].margin, pairs[i - 1].margin);
     }
   }
-  EXPECT_EQ(match_to_map(frame_, pool_, 2).size(), 2u);
+  EXPECT_EQ(match(2).size(), 2u);
 }
 
 TEST_F(MapMatchTest, RowsOfTheSamePointAreNoRivals) {
@@ -72,7 +80,7 @@ TEST_F(MapMatchTest, RowsOfTheSamePointAreNoRivals) {
   std::vector<float> twin = descriptor(0);
   twin[0] += 0.01f;
   add_row(pool_.descriptors, twin);
-  for (const MapPair& pair : match_to_map(frame_, pool_, 0)) {
+  for (const MapPair& pair : match(0)) {
     if (pair.point == 0) {
       EXPECT_GT(pair.margin, 0.1f);
     }
@@ -117,7 +125,7 @@ TEST_F(MapMatchTest, AFeatureServesOnePoint) {
 }
 
 TEST_F(MapMatchTest, SolverPairsCarryPixelPointAndGroup) {
-  const std::vector<MapPair> pairs = match_to_map(frame_, pool_, 0);
+  const std::vector<MapPair> pairs = match(0);
   const std::vector<PointPair> solver = solver_pairs(pairs, frame_, map_.map());
   ASSERT_EQ(solver.size(), pairs.size());
   for (std::size_t i = 0; i < solver.size(); ++i) {

@@ -69,23 +69,15 @@ void replay(const Localizer& localizer, std::span<const InputPhoto> photos,
   }
 }
 
-}  // namespace
-
-BatchResult run_batch(const Localizer& localizer, std::span<const InputPhoto> photos,
-                      std::span<const RecordedFix> recorded, const FixSink& sink,
-                      Progress& progress, const std::atomic<bool>& cancel) {
+// The batch's working state.
+struct Batch {
+  const Localizer& localizer;
+  const FixSink& sink;
   TrackState track;
-  WindowMemory window(localizer.options().ba_window);
-  replay(localizer, photos, recorded, track, window);
-
-  BatchResult result;
+  WindowMemory window;
   std::set<std::string> warnings_said;
-  progress.start("localizing", photos.size() - recorded.size());
-  for (const InputPhoto& photo : photos.subspan(recorded.size())) {
-    if (cancel) {
-      result.cancelled = true;
-      break;
-    }
+
+  void work_on(const InputPhoto& photo) {
     std::vector<PointPair> pairs;
     Fix fix = localizer.localize(photo, track, &pairs);
     if (fix.status == FixStatus::ok) {
@@ -98,8 +90,30 @@ BatchResult run_batch(const Localizer& localizer, std::span<const InputPhoto> ph
     sink(fix);
     log_line(fix);
     log_warnings(fix, warnings_said);
-    ++result.done;
-    progress.advance();
+  }
+};
+
+}  // namespace
+
+BatchResult run_batch(const Localizer& localizer, std::span<const InputPhoto> photos,
+                      std::span<const RecordedFix> recorded, const FixSink& sink,
+                      Progress& progress, const std::atomic<bool>& cancel) {
+  BatchResult result;
+  Batch batch{localizer, sink, {}, WindowMemory(localizer.options().ba_window), {}};
+  progress.start("localizing", photos.size() - recorded.size());
+  try {
+    replay(localizer, photos, recorded, batch.track, batch.window);
+    for (const InputPhoto& photo : photos.subspan(recorded.size())) {
+      if (cancel) {
+        result.cancelled = true;
+        break;
+      }
+      batch.work_on(photo);
+      ++result.done;
+      progress.advance();
+    }
+  } catch (const DeviceFailure& failure) {
+    result.device_failure = failure.what();
   }
   progress.finish();
   return result;

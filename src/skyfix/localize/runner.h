@@ -5,6 +5,7 @@
 #include <atomic>
 #include <functional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "skyfix/base/progress.h"
@@ -27,11 +28,13 @@ struct RecordedFix {
 struct BatchResult {
   std::size_t done = 0;  // frames worked on now
   bool cancelled = false;
+  std::string device_failure;  // what the device said when it failed and the run ended; or empty
 };
 
 // Localizes photos[recorded.size()..]. The recorded fixes rebuild the run's memory (temporal
 // candidates, joint refinement), so that a resumed run gives the records of an uninterrupted one.
-// `cancel` is looked at between frames. Logs one line a frame.
+// `cancel` is looked at between frames. Logs one line a frame. A device that fails ends the run
+// before its frame is recorded. Throws what the sink throws, and AllocationForbidden.
 BatchResult run_batch(const Localizer& localizer, std::span<const InputPhoto> photos,
                       std::span<const RecordedFix> recorded, const FixSink& sink,
                       Progress& progress, const std::atomic<bool>& cancel);

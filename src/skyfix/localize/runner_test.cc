@@ -14,7 +14,7 @@ class RunnerTest : public ::testing::Test {
  protected:
   // Runs the batch from after `recorded`; collects the fixes.
   std::vector<Fix> run(const LocalizeOptions& options, std::span<const RecordedFix> recorded = {}) {
-    const Localizer localizer(SmallWorld::instance().map(), options, {}, cache_);
+    const Localizer localizer(SmallWorld::instance().map(), options, {}, cache_, cpu());
     std::vector<Fix> fixes;
     NoProgress quiet;
     run_batch(
@@ -64,7 +64,7 @@ TEST_F(RunnerTest, GoingOnGivesTheSameFixes) {
 }
 
 TEST_F(RunnerTest, CancelStopsBetweenFrames) {
-  const Localizer localizer(SmallWorld::instance().map(), {}, {}, cache_);
+  const Localizer localizer(SmallWorld::instance().map(), {}, {}, cache_, cpu());
   NoProgress quiet;
   int seen = 0;
   const BatchResult result = run_batch(
@@ -80,12 +80,52 @@ TEST_F(RunnerTest, CancelStopsBetweenFrames) {
 }
 
 TEST_F(RunnerTest, AFailingSinkEndsTheRun) {
-  const Localizer localizer(SmallWorld::instance().map(), {}, {}, cache_);
+  const Localizer localizer(SmallWorld::instance().map(), {}, {}, cache_, cpu());
   NoProgress quiet;
   EXPECT_THROW(run_batch(
                    localizer, photos_, {},
                    [](const Fix&) { throw std::runtime_error("disk full"); }, quiet, cancel_),
                std::runtime_error);
+}
+
+// Kernels on a device that breaks down in the n-th frame.
+class FailingKernels : public MatchKernels {
+ public:
+  explicit FailingKernels(int frame) : frames_left_(frame) {}
+  void check_rows(const DeviceRows& rows, float* bias) override { real_->check_rows(rows, bias); }
+  void clear_keys(MatchKey* keys, std::int64_t count) override {
+    if (--frames_left_ == 0) throw DeviceFailure("unspecified launch failure");
+    real_->clear_keys(keys, count);
+  }
+  void accumulate(std::span<const MatchWork> work) override { real_->accumulate(work); }
+  void decode(MatchKey* keys, float* scores, std::int64_t count) override {
+    real_->decode(keys, scores, count);
+  }
+  void runner_up(const DeviceRows& query, const std::int64_t* listed, const std::uint32_t* own,
+                 std::int64_t count, const DeviceRows& map, const std::uint32_t* group,
+                 float* best) override {
+    real_->runner_up(query, listed, own, count, map, group, best);
+  }
+
+ private:
+  std::unique_ptr<MatchKernels> real_ = make_host_match_kernels();
+  int frames_left_;
+};
+
+TEST_F(RunnerTest, AFailingDeviceEndsTheRunAndKeepsWhatIsRecorded) {
+  const auto device = make_host_device();
+  Ledger ledger(*device);
+  FailingKernels kernels(3);
+  PoolMatcher matcher(ledger, kernels, {});
+  const Localizer localizer(SmallWorld::instance().map(), {}, {}, cache_, {matcher, &ledger});
+  NoProgress quiet;
+  int seen = 0;
+  const BatchResult result = run_batch(
+      localizer, photos_, {}, [&](const Fix&) { ++seen; }, quiet, cancel_);
+  EXPECT_EQ(result.device_failure, "unspecified launch failure");
+  EXPECT_FALSE(result.cancelled);
+  EXPECT_EQ(seen, 2);
+  EXPECT_EQ(result.done, 2u);
 }
 
 TEST_F(RunnerTest, JointRefinementStaysNearTheTruth) {

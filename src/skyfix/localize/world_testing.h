@@ -1,4 +1,5 @@
-// A small simulated flight and its map, made once for the test binary. For tests only.
+// A small simulated flight and its map, made once for the test binary, and matching for it. For
+// tests only.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,6 +15,12 @@
 #include "skyfix/simulate/simulate.h"
 
 namespace skyfix {
+
+// Matching on the CPU alone, for tests that are about something else.
+inline MatchContext cpu() {
+  static PoolMatcher matcher;
+  return {matcher};
+}
 
 class SmallWorld {
  public:

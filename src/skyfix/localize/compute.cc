@@ -1,0 +1,99 @@
+#include "skyfix/localize/compute.h"
+
+#include <spdlog/fmt/fmt.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <limits>
+
+#include "skyfix/base/byte_size.h"
+#include "skyfix/base/error.h"
+#include "skyfix/base/file.h"
+#include "skyfix/memory/footprint_features.h"
+#include "skyfix/memory/plan_localize.h"
+
+namespace skyfix {
+namespace {
+
+constexpr std::uint64_t kCacheShareOfCap = 2;  // one half
+
+Compute on_cpu(const ComputeOptions& options) {
+  if (options.faults.any()) {
+    throw Error(Reason::bad_option,
+                "--inject-allocation-failures needs a device whose allocations can fail: add "
+                "--device cuda or --device host");
+  }
+  Compute compute;
+  compute.matcher = std::make_unique<PoolMatcher>();
+  return compute;
+}
+
+// Ledger, kernels and matcher on an opened device. `cap_bytes` is what its allocator may reserve.
+void set_up_matcher(Compute& compute, std::unique_ptr<MatchKernels> kernels,
+                    const ComputeOptions& options, std::uint64_t cap_bytes) {
+  compute.ledger = std::make_unique<Ledger>(*compute.device, options.faults);
+  compute.kernels = std::move(kernels);
+  PoolMatcherOptions matching;
+  matching.reference_cache =
+      reference_cache_limits(options.cached_references, compute.budget_bytes, cap_bytes);
+  compute.matcher = std::make_unique<PoolMatcher>(*compute.ledger, *compute.kernels, matching);
+}
+
+Compute on_host_device(const ComputeOptions& options) {
+  Compute compute;
+  compute.budget_bytes = options.gpu_bytes.value_or(0);
+  compute.device = make_host_device(compute.budget_bytes);
+  compute.description = compute.device->name();
+  set_up_matcher(compute, make_host_match_kernels(), options, compute.budget_bytes);
+  return compute;
+}
+
+std::uint64_t resident_bytes() {
+  unsigned long long total = 0;
+  unsigned long long resident = 0;
+  const std::string pages = read_file("/proc/self/statm");
+  if (std::sscanf(pages.c_str(), "%llu %llu", &total, &resident) != 2) return 0;
+  return resident * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
+}  // namespace
+
+Compute open_compute(const ComputeOptions& options) {
+  if (options.device == "auto" || options.device == "cpu") return on_cpu(options);
+  if (options.device == "host") return on_host_device(options);
+  if (options.device == "cuda") {
+    throw Error(Reason::no_gpu, "this build cannot match on a GPU: use --device cpu");
+  }
+  throw Error(Reason::bad_option,
+              "--device is '" + options.device + "'; allowed is auto, cpu or cuda");
+}
+
+CacheLimits reference_cache_limits(std::optional<std::uint64_t> references,
+                                   std::uint64_t budget_bytes, std::uint64_t cap_bytes) {
+  constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::max();
+  const std::int64_t usual = usual_cached_references(budget_bytes > 0 ? budget_bytes : kUnlimited);
+  CacheLimits limits;
+  limits.entries = references.value_or(usual);
+  limits.bytes =
+      cap_bytes > 0 ? cap_bytes / kCacheShareOfCap : std::numeric_limits<std::uint64_t>::max();
+  if (limits.entries == 0) limits.bytes = 0;
+  return limits;
+}
+
+void require_host_memory(std::uint64_t host_bytes, int width_px, int height_px, int long_side_px) {
+  const std::int64_t pixels = long_side_px > 0 ? scaled_pixels(width_px, height_px, long_side_px)
+                                               : std::int64_t{width_px} * height_px;
+  std::uint64_t needed = resident_bytes() + static_cast<std::uint64_t>(width_px) *
+                                                static_cast<std::uint64_t>(height_px);
+  for (const ComponentNeed& need : feature_needs(FeatureKind::sift, pixels)) {
+    needed += need.host_bytes;
+  }
+  if (needed <= host_bytes) return;
+  throw Error(
+      Reason::bad_option,
+      fmt::format("--host-memory is {}; a photo of {} x {} px takes the program to about "
+                  "{}: allow that much",
+                  format_byte_size(host_bytes), width_px, height_px, format_byte_size(needed)));
+}
+
+}  // namespace skyfix

@@ -1,0 +1,50 @@
+// What a run computes with: the device, its memory, and the matcher on it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "skyfix/localize/match_context.h"
+#include "skyfix/match/pool_matcher.h"
+#include "skyfix/memory/ledger.h"
+
+namespace skyfix {
+
+struct ComputeOptions {
+  std::string device =
+      "auto";  // auto, cpu, cuda; host = host memory in a device's place, for tests
+  std::optional<std::uint64_t> gpu_bytes;   // --gpu-memory
+  std::optional<std::uint64_t> host_bytes;  // --host-memory
+  // References kept on the device from frame to frame, at most; none = 8, or 4 up to a budget of
+  // 8 GiB; 0 = off.
+  std::optional<std::uint64_t> cached_references;
+  FaultPlan faults;
+};
+
+// Null but for the matcher when the CPU computes alone.
+struct Compute {
+  std::string description = "cpu";  // of the device, for the manifest
+  std::uint64_t budget_bytes = 0;   // of device memory; 0 = none
+  std::unique_ptr<Device> device;
+  std::unique_ptr<Ledger> ledger;
+  std::unique_ptr<MatchKernels> kernels;
+  std::unique_ptr<PoolMatcher> matcher;
+  MatchContext context() const { return {*matcher, ledger.get()}; }
+};
+
+// Throws Error(bad_option) for an unknown device or a budget that needs a device where there is
+// none, Error(no_gpu) where a GPU is asked for and cannot be used.
+Compute open_compute(const ComputeOptions& options);
+
+// How many references and bytes of them are kept under a cap (0 = no cap).
+CacheLimits reference_cache_limits(std::optional<std::uint64_t> references,
+                                   std::uint64_t budget_bytes, std::uint64_t cap_bytes);
+
+// Throws Error(bad_option) when the process cannot stay within `host_bytes` (--host-memory): what
+// it holds now and what a photo of that size takes, shrunk to `long_side_px` for its features,
+// exceed them together.
+void require_host_memory(std::uint64_t host_bytes, int width_px, int height_px, int long_side_px);
+
+}  // namespace skyfix

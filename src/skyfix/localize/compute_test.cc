@@ -1,0 +1,75 @@
+#include "skyfix/localize/compute.h"
+
+#include <gmock/gmock.h>
+
+#include "skyfix/base/error.h"
+
+namespace skyfix {
+namespace {
+
+using ::testing::HasSubstr;
+
+Error refusal_of(const ComputeOptions& options) {
+  try {
+    open_compute(options);
+  } catch (const Error& error) {
+    return error;
+  }
+  return Error(Reason::internal, "nothing was refused");
+}
+
+TEST(OpenCompute, TheCpuNeedsNoDevice) {
+  for (const char* device : {"auto", "cpu"}) {
+    ComputeOptions options;
+    options.device = device;
+    const Compute compute = open_compute(options);
+    EXPECT_EQ(compute.context().ledger, nullptr);
+    EXPECT_EQ(compute.matcher->device(), DeviceKind::cpu);
+  }
+}
+
+TEST(OpenCompute, TheStandInHasTheCapThatWasAskedFor) {
+  ComputeOptions options;
+  options.device = "host";
+  options.gpu_bytes = 1 << 20;
+  options.faults.nth = 1;
+  const Compute compute = open_compute(options);
+  EXPECT_EQ(compute.device->figures().cap_bytes, 1u << 20);
+  EXPECT_EQ(compute.budget_bytes, 1u << 20);
+  EXPECT_THROW(compute.ledger->allocate(1, "test"), OutOfDeviceMemory);
+  EXPECT_EQ(compute.context().ledger, compute.ledger.get());
+}
+
+TEST(OpenCompute, RefusesByName) {
+  ComputeOptions options;
+  options.device = "tpu";
+  EXPECT_EQ(refusal_of(options).reason(), Reason::bad_option);
+  EXPECT_THAT(refusal_of(options).message(), HasSubstr("--device is 'tpu'"));
+  options.device = "cpu";
+  options.faults.probability = 0.1;
+  EXPECT_THAT(refusal_of(options).message(), HasSubstr("--inject-allocation-failures"));
+}
+
+TEST(ReferenceCacheLimits, EightOrFourOrWhatIsAsked) {
+  const std::uint64_t gib = std::uint64_t{1} << 30;
+  EXPECT_EQ(reference_cache_limits({}, 0, 0).entries, 8u);
+  EXPECT_EQ(reference_cache_limits({}, 8 * gib + 1, 7 * gib).entries, 8u);
+  EXPECT_EQ(reference_cache_limits({}, 8 * gib, 7 * gib).entries, 4u);
+  EXPECT_EQ(reference_cache_limits(20, gib, gib).entries, 20u);
+  EXPECT_EQ(reference_cache_limits(20, gib, gib).bytes, gib / 2);
+  EXPECT_EQ(reference_cache_limits(0, 0, 0).bytes, 0u);
+}
+
+TEST(RequireHostMemory, RefusesWhatCannotBeKept) {
+  EXPECT_NO_THROW(require_host_memory(std::uint64_t{64} << 30, 4000, 3000, 3200));
+  try {
+    require_host_memory(std::uint64_t{1} << 30, 4000, 3000, 3200);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.reason(), Reason::bad_option);
+    EXPECT_THAT(error.message(), HasSubstr("--host-memory is 1.00 GiB"));
+  }
+}
+
+}  // namespace
+}  // namespace skyfix

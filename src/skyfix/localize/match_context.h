@@ -1,0 +1,32 @@
+// What localizing matches with: handed in by the caller, who decides on device and budget.
+#pragma once
+
+#include "skyfix/localize/fix.h"
+#include "skyfix/match/pool_matcher.h"
+#include "skyfix/memory/ledger.h"
+
+namespace skyfix {
+
+// Both must outlive whoever has it. The matcher serves one frame at a time.
+struct MatchContext {
+  PoolMatcher& matcher;
+  Ledger* ledger = nullptr;  // of the matcher's device; null = the CPU alone
+};
+
+// Watches the device's memory while a frame is worked on; only one at a time.
+class FrameMemory {
+ public:
+  // Starts the ledger's peaks anew.
+  explicit FrameMemory(const MatchContext& context);
+  // Notes device, peaks and cache hits since the start.
+  void write(FixTelemetry& telemetry) const;
+
+ private:
+  const MatchContext& context_;
+  CacheFigures before_;
+};
+
+// Adds what running out of memory cost a match.
+void note_retries(const RetryReport& retries, FixTelemetry& telemetry);
+
+}  // namespace skyfix
