@@ -61,7 +61,9 @@ void MatchAttempt::number_pool() {
 void MatchAttempt::pin_cached() {
   for (Slot& slot : slots_) slot.cached = resources_.store.find(slot.reference.key);
   for (Slot& slot : slots_) {
-    if (!slot.cached) slot.cached = resources_.store.add(slot.reference);
+    if (!slot.cached && resources_.may_cache_more) {
+      slot.cached = resources_.store.add(slot.reference);
+    }
     if (slot.cached) slot.placed = slot.cached->placed();
   }
 }

@@ -18,6 +18,8 @@ struct MatchResources {
   ReferenceStore& store;
   MatchWorkspace& workspace;
   const PoolMatcherOptions& options;
+  // False in a retry: what memory there is then serves the frame in hand.
+  bool may_cache_more = true;
 };
 
 // Device bytes of a chunk of query rows with their bias.

@@ -102,9 +102,9 @@ PoolMatches PoolMatcher::match(DescriptorView query, std::span<const PoolReferen
     RetryReport report;
     matches = on.ladder.run(report, [&](const Effort& effort) {
       if (effort.on_cpu) return match_on_cpu(query, pool);
-      return match::MatchAttempt({on.ledger, on.kernels, on.store, on.workspace, on.options}, query,
-                                 pool, effort)
-          .run();
+      const match::MatchResources resources{on.ledger,    on.kernels, on.store,
+                                            on.workspace, on.options, report.events.empty()};
+      return match::MatchAttempt(resources, query, pool, effort).run();
     });
     matches.retries = std::move(report);
   }

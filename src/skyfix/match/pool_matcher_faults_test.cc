@@ -119,6 +119,18 @@ TEST_F(PoolMatcherFaults, SmallerPiecesHelpWhereTheWholeDoesNotFit) {
   EXPECT_THAT(last_.given_up(), ::testing::HasSubstr("half_chunk, smaller_batch"));
 }
 
+// With a cache limit that the device cannot keep beside the frame, the cache gives way: no smaller
+// pieces are needed for it.
+TEST_F(PoolMatcherFaults, TheCacheGivesWayToTheFrame) {
+  options_.chunk_rows = 0;
+  options_.batch = 1;
+  options_.reference_cache = {std::uint64_t{1} << 30};
+  HostMatcher on(options_, {}, 16384);  // five references take some 13,000 bytes
+  EXPECT_GT(run(on), 0);
+  EXPECT_EQ(last_.effort.chunk_scale, 1);
+  EXPECT_EQ(last_.given_up(), "release_cache");
+}
+
 // A device that breaks: no shortage of memory, so nothing is tried again.
 class BrokenKernels : public MatchKernels {
  public:
