@@ -164,8 +164,8 @@ class GpuBesideCpu : public testing::Test {
       if (type == ElementType::float32) {
         std::memcpy(&bytes[i * 4], &values[i], 4);
       } else {
-        const std::uint16_t half =
-            type == ElementType::float16 ? float16_from_float(values[i]) : bfloat16_from_float(values[i]);
+        const std::uint16_t half = type == ElementType::float16 ? float16_from_float(values[i])
+                                                                : bfloat16_from_float(values[i]);
         std::memcpy(&bytes[i * 2], &half, 2);
       }
     }
