@@ -100,7 +100,7 @@ BenchCommand add_memory_command(CLI::App& parent, const int& threads) {
                   "Budget: all of the process's device memory")
       ->capture_default_str();
   app->add_option("--ref-cache-max-frames", options.cached_references,
-                  "References kept on the device, at most (default 8, 4 under 8 GiB); 0 = none");
+                  "References kept on the device, at most (default 8; 4 up to 8 GiB); 0 = none");
   app->add_option("--inject-allocation-failures", arguments->faults,
                   "nth=K, above=SIZE or probability=P[,seed=S]: make allocations fail");
   app->add_option("--peer", options.peer,

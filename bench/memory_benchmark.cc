@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "skyfix/base/hash.h"
+#include "skyfix/memory/plan_localize.h"
 
 namespace skyfix::bench {
 namespace {
@@ -93,8 +94,8 @@ std::uint64_t MemoryRun::growth_allowed() const {
 }
 
 CacheLimits reference_cache_of(const MemoryBenchmarkOptions& options, std::uint64_t cap_bytes) {
-  const std::uint64_t usual = options.gpu_bytes < (std::uint64_t{8} << 30) ? 4 : 8;
-  const std::uint64_t entries = options.cached_references.value_or(usual);
+  const std::uint64_t entries = options.cached_references.value_or(
+      static_cast<std::uint64_t>(usual_cached_references(options.gpu_bytes)));
   return {entries == 0 ? 0 : cap_bytes / 2, entries};
 }
 

@@ -22,7 +22,7 @@ struct MemoryBenchmarkOptions {
   std::uint64_t gpu_bytes = std::uint64_t{8} << 30;
   int frames = 500;
   WalkOptions walk;
-  std::optional<std::uint64_t> cached_references;  // none: 8, or 4 under a budget of 8 GiB
+  std::optional<std::uint64_t> cached_references;  // none: 8, or 4 up to a budget of 8 GiB
   FaultPlan faults;
   std::string peer;  // naive: the founding fault's way as well, on a GPU
   std::size_t threads = 0;

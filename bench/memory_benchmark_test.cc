@@ -134,10 +134,10 @@ TEST(MemoryBenchmark, AnotherSeedGivesAnotherDigest) {
 
 TEST(MemoryBenchmark, TheCacheIsTheProducts) {
   MemoryBenchmarkOptions options;
-  EXPECT_EQ(reference_cache_of(options, 100).entries, 8u);
-  EXPECT_EQ(reference_cache_of(options, 100).bytes, 50u);
-  options.gpu_bytes -= 1;
   EXPECT_EQ(reference_cache_of(options, 100).entries, 4u);
+  EXPECT_EQ(reference_cache_of(options, 100).bytes, 50u);
+  options.gpu_bytes += 1;
+  EXPECT_EQ(reference_cache_of(options, 100).entries, 8u);
   options.cached_references = 0;
   EXPECT_EQ(reference_cache_of(options, 100).bytes, 0u);
 }
