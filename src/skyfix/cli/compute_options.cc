@@ -66,6 +66,7 @@ Json about_compute(const ComputeArguments& arguments, const Compute& compute) {
   json["ref_cache_max_frames"] =
       arguments.cached_references < 0 ? Json(nullptr) : Json(arguments.cached_references);
   json["inject_allocation_failures"] = text(arguments.allocation_failures);
+  json["notes"] = compute.notes;
   return json;
 }
 

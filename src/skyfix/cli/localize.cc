@@ -224,6 +224,7 @@ int run_localize(LocalizeArguments arguments, const Globals& globals) {
     check_host_memory(*compute_options.host_bytes, arguments.options, input);
   }
   const Compute compute = open_compute(compute_options);
+  for (const std::string& note : compute.notes) log::info("{}", note);
   const DescriptorCache cache = open_cache(arguments, map);
   const Localizer localizer(map, arguments.options, cameras, cache, compute.context());
 

@@ -9,6 +9,8 @@
 #include "skyfix/base/byte_size.h"
 #include "skyfix/base/error.h"
 #include "skyfix/base/file.h"
+#include "skyfix/match/cuda_match_kernels.h"
+#include "skyfix/memory/budget.h"
 #include "skyfix/memory/footprint_features.h"
 #include "skyfix/memory/plan_localize.h"
 
@@ -48,6 +50,28 @@ Compute on_host_device(const ComputeOptions& options) {
   return compute;
 }
 
+Compute on_gpu(const ComputeOptions& options) {
+  CudaDevice opened = open_cuda_device();
+  const CudaCard& card = opened.facts.card;
+  // The context was made a moment ago: what it took is the process's own.
+  const Budget budget = resolve_budget(
+      {options.gpu_bytes, options.host_bytes},
+      CardFacts{card.total_bytes, card.free_bytes > 0 ? card.free_bytes : card.total_bytes,
+                opened.facts.context_bytes, opened.facts.expandable_segments});
+  Compute compute;
+  compute.notes = budget.notes;
+  if (!opened.facts.allocator_settings.empty()) {
+    compute.notes.push_back("the allocator keeps your settings: " +
+                            opened.facts.allocator_settings);
+  }
+  compute.budget_bytes = budget.gpu_bytes;
+  compute.description = card.name;
+  opened.device->set_cap(budget.cap_bytes());
+  compute.device = std::move(opened.device);
+  set_up_matcher(compute, make_cuda_match_kernels(opened.facts), options, budget.cap_bytes());
+  return compute;
+}
+
 std::uint64_t resident_bytes() {
   unsigned long long total = 0;
   unsigned long long resident = 0;
@@ -59,11 +83,18 @@ std::uint64_t resident_bytes() {
 }  // namespace
 
 Compute open_compute(const ComputeOptions& options) {
-  if (options.device == "auto" || options.device == "cpu") return on_cpu(options);
-  if (options.device == "host") return on_host_device(options);
-  if (options.device == "cuda") {
-    throw Error(Reason::no_gpu, "this build cannot match on a GPU: use --device cpu");
+  if (options.device == "auto") {
+    const std::string why_not = why_no_gpu();
+    if (why_not.empty()) return on_gpu(options);
+    Compute compute = on_cpu(options);
+    if (options.gpu_bytes) {
+      compute.notes.push_back("--gpu-memory has no effect: the CPU is used (" + why_not + ")");
+    }
+    return compute;
   }
+  if (options.device == "cpu") return on_cpu(options);
+  if (options.device == "host") return on_host_device(options);
+  if (options.device == "cuda") return on_gpu(options);
   throw Error(Reason::bad_option,
               "--device is '" + options.device + "'; allowed is auto, cpu or cuda");
 }

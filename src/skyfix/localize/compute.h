@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "skyfix/localize/match_context.h"
 #include "skyfix/match/pool_matcher.h"
@@ -27,6 +28,7 @@ struct ComputeOptions {
 struct Compute {
   std::string description = "cpu";  // of the device, for the manifest
   std::uint64_t budget_bytes = 0;   // of device memory; 0 = none
+  std::vector<std::string> notes;   // what was assumed, clamped or ignored, a sentence each
   std::unique_ptr<Device> device;
   std::unique_ptr<Ledger> ledger;
   std::unique_ptr<MatchKernels> kernels;

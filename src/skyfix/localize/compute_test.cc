@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "skyfix/base/error.h"
+#include "skyfix/memory/cuda_library.h"
 
 namespace skyfix {
 namespace {
@@ -19,13 +20,40 @@ Error refusal_of(const ComputeOptions& options) {
 }
 
 TEST(OpenCompute, TheCpuNeedsNoDevice) {
-  for (const char* device : {"auto", "cpu"}) {
-    ComputeOptions options;
-    options.device = device;
+  ComputeOptions options;
+  options.device = "cpu";
+  const Compute compute = open_compute(options);
+  EXPECT_EQ(compute.context().ledger, nullptr);
+  EXPECT_EQ(compute.matcher->device(), DeviceKind::cpu);
+  EXPECT_TRUE(compute.notes.empty());
+}
+
+TEST(OpenCompute, WithoutAGpuAutoIsTheCpuAndABudgetIsNotSilentlyDropped) {
+  if (why_no_gpu().empty()) GTEST_SKIP() << "this machine has a GPU";
+  ComputeOptions options;
+  options.gpu_bytes = std::uint64_t{8} << 30;
+  const Compute compute = open_compute(options);
+  EXPECT_EQ(compute.matcher->device(), DeviceKind::cpu);
+  EXPECT_THAT(compute.notes, ::testing::ElementsAre(HasSubstr("--gpu-memory has no effect")));
+  options.device = "cuda";
+  EXPECT_EQ(refusal_of(options).reason(), Reason::no_gpu);
+}
+
+TEST(OpenCompute, AGpuHasTheBudgetLessItsContextAsItsCap) {
+  if (!why_no_gpu().empty()) GTEST_SKIP() << "SKIPPED: no GPU: " << why_no_gpu();
+  ComputeOptions options;
+  options.device = "cuda";
+  options.gpu_bytes = std::uint64_t{8} << 30;
+  {
     const Compute compute = open_compute(options);
-    EXPECT_EQ(compute.context().ledger, nullptr);
-    EXPECT_EQ(compute.matcher->device(), DeviceKind::cpu);
+    EXPECT_EQ(compute.matcher->device(), DeviceKind::cuda);
+    EXPECT_LT(compute.device->figures().cap_bytes, compute.budget_bytes);
+    EXPECT_GT(compute.device->figures().cap_bytes, compute.budget_bytes - (std::uint64_t{2} << 30));
   }
+  options.gpu_bytes = std::uint64_t{100} << 40;
+  EXPECT_THAT(refusal_of(options).message(), HasSubstr("--gpu-memory"));
+  options.gpu_bytes = 1 << 20;
+  EXPECT_THAT(refusal_of(options).message(), HasSubstr("--gpu-memory"));
 }
 
 TEST(OpenCompute, TheStandInHasTheCapThatWasAskedFor) {
