@@ -3,12 +3,11 @@
 #include <spdlog/fmt/fmt.h>
 #include <unistd.h>
 
-#include <cstdio>
+#include <fstream>
 #include <limits>
 
 #include "skyfix/base/byte_size.h"
 #include "skyfix/base/error.h"
-#include "skyfix/base/file.h"
 #include "skyfix/match/cuda_match_kernels.h"
 #include "skyfix/memory/budget.h"
 #include "skyfix/memory/footprint_features.h"
@@ -72,11 +71,12 @@ Compute on_gpu(const ComputeOptions& options) {
   return compute;
 }
 
+// What this process holds of main memory, by the kernel's count; 0 where it does not tell.
 std::uint64_t resident_bytes() {
-  unsigned long long total = 0;
-  unsigned long long resident = 0;
-  const std::string pages = read_file("/proc/self/statm");
-  if (std::sscanf(pages.c_str(), "%llu %llu", &total, &resident) != 2) return 0;
+  std::ifstream pages("/proc/self/statm");
+  std::uint64_t total = 0;
+  std::uint64_t resident = 0;
+  if (!(pages >> total >> resident)) return 0;
   return resident * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 

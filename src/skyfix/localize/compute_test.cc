@@ -89,6 +89,7 @@ TEST(ReferenceCacheLimits, EightOrFourOrWhatIsAsked) {
 }
 
 TEST(RequireHostMemory, RefusesWhatCannotBeKept) {
+  EXPECT_THROW(require_host_memory(1 << 20, 1, 1, 3200), Error) << "the test itself holds more";
   EXPECT_NO_THROW(require_host_memory(std::uint64_t{64} << 30, 4000, 3000, 3200));
   try {
     require_host_memory(std::uint64_t{1} << 30, 4000, 3000, 3200);
