@@ -6,6 +6,7 @@
 #include "skyfix/base/file.h"
 #include "skyfix/base/text.h"
 #include "skyfix/cli/commands.h"
+#include "skyfix/memory/cuda_library.h"
 #include "skyfix/memory/plan_localize.h"
 #include "skyfix/memory/plan_reconstruct.h"
 #include "skyfix/report/plan_report.h"
@@ -61,11 +62,20 @@ std::optional<std::uint64_t> size_if_given(const std::string& text, const char* 
   return parse_byte_size(text, option);
 }
 
+// This machine's card, for a plan without --gpu-memory. A size that is given may be meant for
+// another machine, so no card is asked then.
+std::optional<CardFacts> card_here() {
+  if (!why_no_gpu().empty()) return std::nullopt;
+  const CudaCard card = probe_cuda()->cards.front();
+  return CardFacts{card.total_bytes, card.free_bytes > 0 ? card.free_bytes : card.total_bytes, 0,
+                   card.virtual_memory};
+}
+
 Budget budget_of(const PlanArguments& arguments) {
   const BudgetRequest request{size_if_given(arguments.gpu_memory, "--gpu-memory"),
                               size_if_given(arguments.host_memory, "--host-memory")};
   if (device_kind_from_name(arguments.device, "--device") == DeviceKind::cuda) {
-    return resolve_budget(request, std::nullopt);
+    return resolve_budget(request, request.gpu_bytes ? std::nullopt : card_here());
   }
   Budget budget;
   budget.gpu_bytes = request.gpu_bytes.value_or(0);

@@ -14,6 +14,7 @@
 #include "skyfix/memory/cuda_library.h"
 #include "skyfix/memory/device_errors.h"
 #include "skyfix/memory/nvml.h"
+#include "skyfix/memory/torch_errors.h"
 
 namespace skyfix {
 namespace {
@@ -23,28 +24,12 @@ using c10::CachingAllocator::StatType;
 
 constexpr int kNeededDriverCuda = 13000;  // CUDA 13.0: driver 580 or newer
 
-// LibTorch's and CUDA's errors as ours.
-[[noreturn]] void raise(std::string_view message, std::uint64_t bytes) {
-  if (const auto failure = memory_failure_in(message)) throw OutOfDeviceMemory(*failure, bytes, "");
-  // LibTorch appends its own call stack; a user needs the first line.
-  throw DeviceFailure(std::string(message.substr(0, message.find('\n'))));
-}
-
-template <class Work>
-auto translated(std::uint64_t bytes, Work&& work) {
-  try {
-    return work();
-  } catch (const c10::OutOfMemoryError&) {
-    throw OutOfDeviceMemory(MemoryFailure::allocator, bytes, "");
-  } catch (const c10::Error& error) {
-    raise(error.what_without_backtrace(), bytes);
-  }
-}
-
 void check(cudaError_t status, const char* call) {
   if (status == cudaSuccess) return;
   cudaGetLastError();
-  raise(std::string(call) + ": " + cudaGetErrorString(status), 0);
+  const std::string text = std::string(call) + ": " + cudaGetErrorString(status);
+  if (const auto failure = memory_failure_in(text)) throw OutOfDeviceMemory(*failure, 0, "");
+  throw DeviceFailure(text);
 }
 
 const char* users_settings() {
@@ -108,7 +93,7 @@ class CudaMemory : public Device {
     configure();
     check(cudaSetDevice(card_), "cudaSetDevice");
     check(cudaFree(nullptr), "making the CUDA context");
-    translated(0, [&] { allocator::init(c10::cuda::device_count()); });
+    with_torch_errors(0, [&] { allocator::init(c10::cuda::device_count()); });
     facts_.context_bytes = used_bytes();
   }
 
@@ -119,7 +104,7 @@ class CudaMemory : public Device {
 
   void* allocate(std::size_t bytes) override {
     if (bytes == 0) return nullptr;
-    return translated(bytes, [&] {
+    return with_torch_errors(bytes, [&] {
       const c10::cuda::CUDAGuard guard(static_cast<c10::DeviceIndex>(card_));
       return allocator::raw_alloc_with_stream(bytes, stream());
     });
@@ -147,7 +132,7 @@ class CudaMemory : public Device {
   void synchronize() override { check(cudaStreamSynchronize(stream()), "synchronize"); }
 
   void trim() override {
-    translated(0, [] { allocator::emptyCache(); });
+    with_torch_errors(0, [] { allocator::emptyCache(); });
   }
 
   void set_cap(std::uint64_t bytes) override {
@@ -156,7 +141,7 @@ class CudaMemory : public Device {
     cap_bytes_ = bytes;
     const double fraction =
         bytes == 0 ? 1.0 : static_cast<double>(bytes) / static_cast<double>(total);
-    translated(0, [&] {
+    with_torch_errors(0, [&] {
       allocator::setMemoryFraction(std::min(1.0, fraction), static_cast<c10::DeviceIndex>(card_));
     });
   }
