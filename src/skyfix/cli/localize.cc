@@ -144,20 +144,32 @@ InputList read_input(const LocalizeArguments& arguments) {
   return input;
 }
 
-// By the first photo whose size can be read: photos of a flight are of one size.
-void check_host_memory(std::uint64_t host_bytes, const LocalizeOptions& options,
-                       const InputList& input) {
+// Of the first photo that can be read: photos of a flight are of one size.
+std::optional<ImageInfo> usual_size(const InputList& input) {
   for (const InputPhoto& photo : input.photos) {
     try {
-      const ImageInfo info = probe_image(photo.path);
-      require_host_memory(host_bytes, info.width, info.height,
-                          options.query_features.max_long_side_px);
-      return;
-    } catch (const Error& error) {
-      if (error.reason() == Reason::bad_option) throw;
+      return probe_image(photo.path);
+    } catch (const Error&) {
       // A photo that cannot be read gets its record later.
     }
   }
+  return std::nullopt;
+}
+
+// Opens what the run computes with, and says how its memory is planned.
+Compute open_planned(const LocalizeArguments& arguments, const InputList& input, const Map& map) {
+  ComputeOptions options = arguments.compute.parsed();
+  if (const auto photo = usual_size(input)) {
+    if (options.host_bytes) {
+      require_host_memory(*options.host_bytes, photo->width, photo->height,
+                          arguments.options.query_features.max_long_side_px);
+    }
+    options.shape = shape_of_run(map.features(arguments.options.features), arguments.options,
+                                 photo->width, photo->height, std::ssize(input.photos));
+  }
+  Compute compute = open_compute(options);
+  for (const std::string& note : compute.notes) log::info("{}", note);
+  return compute;
 }
 
 // Localizes what is not recorded yet and settles the run folder.
@@ -204,7 +216,7 @@ int report_run(const LocalizeArguments& arguments, const Map& map, const RunFold
 int run_localize(LocalizeArguments arguments, const Globals& globals) {
   arguments.options.policy = candidate_policy_from_name(arguments.policy);
   arguments.options.validate();
-  const ComputeOptions compute_options = arguments.compute.parsed();
+  arguments.compute.parsed();  // refuses nonsense before anything is read
   const InputList input = read_input(arguments);
   if (arguments.dry_run) {
     for (const InputPhoto& photo : input.photos) {
@@ -220,11 +232,7 @@ int run_localize(LocalizeArguments arguments, const Globals& globals) {
   }
   const GivenCameras cameras =
       arguments.cameras.empty() ? GivenCameras() : GivenCameras::read(arguments.cameras);
-  if (compute_options.host_bytes) {
-    check_host_memory(*compute_options.host_bytes, arguments.options, input);
-  }
-  const Compute compute = open_compute(compute_options);
-  for (const std::string& note : compute.notes) log::info("{}", note);
+  const Compute compute = open_planned(arguments, input, map);
   const DescriptorCache cache = open_cache(arguments, map);
   const Localizer localizer(map, arguments.options, cameras, cache, compute.context());
 

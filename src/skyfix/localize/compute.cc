@@ -29,23 +29,53 @@ Compute on_cpu(const ComputeOptions& options) {
   return compute;
 }
 
-// Ledger, kernels and matcher on an opened device. `cap_bytes` is what its allocator may reserve.
+// The planner's chunk, batch and cache for the run's shapes. A plan that does not fit is no reason
+// to refuse: no network has to be loaded, and the retry ladder ends on the CPU.
+void plan_matching(Compute& compute, const ComputeOptions& options, const Budget& budget,
+                   PoolMatcherOptions& matching) {
+  LocalizeRequest request = *options.shape;
+  if (options.cached_references) {
+    request.ref_cache_max_frames = static_cast<std::int64_t>(*options.cached_references);
+  }
+  compute.plan = plan_localize(request, budget);
+  const LocalizeSettings& settings = compute.plan->settings;
+  matching.reference_cache.entries = settings.ref_cache_frames;
+  // All rows, however many a photo has, unless the plan had to cut.
+  matching.chunk_rows = settings.match_chunk < settings.query_rows ? settings.match_chunk : 0;
+  matching.batch = settings.match_batch < request.references ? settings.match_batch : 0;
+  const Plan& plan = compute.plan->plan;
+  compute.notes.insert(compute.notes.end(), plan.notes.begin(), plan.notes.end());
+  compute.notes.push_back(
+      fmt::format("plan: {} of {} GPU memory at most ({})", format_byte_size(plan.peak_bytes),
+                  format_byte_size(budget.gpu_bytes), options_text(plan.settings)));
+  if (!plan.fits) {
+    compute.notes.push_back(
+        "the largest frames will not fit: they are matched in smaller pieces, at worst on the CPU");
+  }
+}
+
+// Ledger, kernels and matcher on an opened device with its cap set.
 void set_up_matcher(Compute& compute, std::unique_ptr<MatchKernels> kernels,
-                    const ComputeOptions& options, std::uint64_t cap_bytes) {
+                    const ComputeOptions& options, const Budget& budget) {
   compute.ledger = std::make_unique<Ledger>(*compute.device, options.faults);
   compute.kernels = std::move(kernels);
+  compute.budget_bytes = budget.gpu_bytes;
   PoolMatcherOptions matching;
-  matching.reference_cache =
-      reference_cache_limits(options.cached_references, compute.budget_bytes, cap_bytes);
+  matching.reference_cache = reference_cache_limits(options.cached_references, budget.gpu_bytes,
+                                                    compute.device->figures().cap_bytes);
+  if (options.shape && budget.gpu_bytes > 0) plan_matching(compute, options, budget, matching);
   compute.matcher = std::make_unique<PoolMatcher>(*compute.ledger, *compute.kernels, matching);
 }
 
 Compute on_host_device(const ComputeOptions& options) {
   Compute compute;
-  compute.budget_bytes = options.gpu_bytes.value_or(0);
-  compute.device = make_host_device(compute.budget_bytes);
+  Budget budget;
+  budget.gpu_bytes = options.gpu_bytes.value_or(0);
+  budget.context_bytes = 0;
+  budget.context_measured = true;
+  compute.device = make_host_device(budget.gpu_bytes);
   compute.description = compute.device->name();
-  set_up_matcher(compute, make_host_match_kernels(), options, compute.budget_bytes);
+  set_up_matcher(compute, make_host_match_kernels(), options, budget);
   return compute;
 }
 
@@ -58,16 +88,15 @@ Compute on_gpu(const ComputeOptions& options) {
       CardFacts{card.total_bytes, card.free_bytes > 0 ? card.free_bytes : card.total_bytes,
                 opened.facts.context_bytes, opened.facts.expandable_segments});
   Compute compute;
-  compute.notes = budget.notes;
+  if (!options.shape) compute.notes = budget.notes;  // otherwise the plan repeats them
   if (!opened.facts.allocator_settings.empty()) {
     compute.notes.push_back("the allocator keeps your settings: " +
                             opened.facts.allocator_settings);
   }
-  compute.budget_bytes = budget.gpu_bytes;
   compute.description = card.name;
   opened.device->set_cap(budget.cap_bytes());
   compute.device = std::move(opened.device);
-  set_up_matcher(compute, make_cuda_match_kernels(opened.facts), options, budget.cap_bytes());
+  set_up_matcher(compute, make_cuda_match_kernels(opened.facts), options, budget);
   return compute;
 }
 
@@ -97,6 +126,29 @@ Compute open_compute(const ComputeOptions& options) {
   if (options.device == "cuda") return on_gpu(options);
   throw Error(Reason::bad_option,
               "--device is '" + options.device + "'; allowed is auto, cpu or cuda");
+}
+
+LocalizeRequest shape_of_run(const MapFeatures& features, const LocalizeOptions& options,
+                             int width_px, int height_px, std::int64_t frames) {
+  LocalizeRequest shape;
+  shape.width = width_px;
+  shape.height = height_px;
+  shape.frames = std::max<std::int64_t>(1, frames);
+  shape.retrieval_size = options.vpr_query_resize;
+  if (options.query_features.max_long_side_px > 0) {
+    shape.image_size = options.query_features.max_long_side_px;
+  }
+  if (options.query_features.max_features > 0) {
+    shape.max_features = options.query_features.max_features;
+  }
+  std::uint64_t most_rows = 1;
+  for (std::size_t i = 0; i + 1 < features.offset.size(); ++i) {
+    most_rows = std::max(most_rows, features.offset[i + 1] - features.offset[i]);
+  }
+  shape.reference_rows = static_cast<std::int64_t>(most_rows);
+  const std::int64_t images = std::max<std::int64_t>(1, std::ssize(features.offset) - 1);
+  shape.references = std::min<std::int64_t>(images, kPoolFactor * options.vpr_top_k);
+  return shape;
 }
 
 CacheLimits reference_cache_limits(std::optional<std::uint64_t> references,

@@ -7,9 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "skyfix/localize/localizer.h"
 #include "skyfix/localize/match_context.h"
 #include "skyfix/match/pool_matcher.h"
 #include "skyfix/memory/ledger.h"
+#include "skyfix/memory/plan_localize.h"
 
 namespace skyfix {
 
@@ -22,6 +24,8 @@ struct ComputeOptions {
   // 8 GiB; 0 = off.
   std::optional<std::uint64_t> cached_references;
   FaultPlan faults;
+  // What will be matched, for the plan; none = not known, and nothing is planned.
+  std::optional<LocalizeRequest> shape;
 };
 
 // Null but for the matcher when the CPU computes alone.
@@ -29,6 +33,7 @@ struct Compute {
   std::string description = "cpu";  // of the device, for the manifest
   std::uint64_t budget_bytes = 0;   // of device memory; 0 = none
   std::vector<std::string> notes;   // what was assumed, clamped or ignored, a sentence each
+  std::optional<LocalizePlan> plan;
   std::unique_ptr<Device> device;
   std::unique_ptr<Ledger> ledger;
   std::unique_ptr<MatchKernels> kernels;
@@ -39,6 +44,10 @@ struct Compute {
 // Throws Error(bad_option) for an unknown device or a budget that needs a device where there is
 // none, Error(no_gpu) where a GPU is asked for and cannot be used.
 Compute open_compute(const ComputeOptions& options);
+
+// What a run over photos of this size will match: reference rows and pool are the map's own.
+LocalizeRequest shape_of_run(const MapFeatures& features, const LocalizeOptions& options,
+                             int width_px, int height_px, std::int64_t frames);
 
 // How many references and bytes of them are kept under a cap (0 = no cap).
 CacheLimits reference_cache_limits(std::optional<std::uint64_t> references,

@@ -78,6 +78,25 @@ TEST(OpenCompute, RefusesByName) {
   EXPECT_THAT(refusal_of(options).message(), HasSubstr("--inject-allocation-failures"));
 }
 
+TEST(OpenCompute, PlansTheMatchingForTheRunsShapes) {
+  ComputeOptions options;
+  options.device = "host";
+  options.shape = LocalizeRequest{.width = 4000, .height = 3000, .frames = 10};
+  for (const auto& [mib, fits, cut] :
+       {std::tuple{1024, true, false}, {100, true, true}, {1, false, true}}) {
+    options.gpu_bytes = std::uint64_t(mib) << 20;
+    const Compute compute = open_compute(options);
+    ASSERT_TRUE(compute.plan.has_value());
+    EXPECT_EQ(compute.plan->plan.fits, fits) << mib;
+    const LocalizeSettings& settings = compute.plan->settings;
+    EXPECT_EQ(settings.match_chunk < settings.query_rows || settings.match_batch < 15, cut) << mib;
+    EXPECT_THAT(compute.notes, ::testing::Contains(HasSubstr("plan: ")));
+  }
+  options.cached_references = 2;
+  options.gpu_bytes = std::uint64_t{1} << 30;
+  EXPECT_EQ(open_compute(options).plan->settings.ref_cache_frames, 2);
+}
+
 TEST(ReferenceCacheLimits, EightOrFourOrWhatIsAsked) {
   const std::uint64_t gib = std::uint64_t{1} << 30;
   EXPECT_EQ(reference_cache_limits({}, 0, 0).entries, 8u);

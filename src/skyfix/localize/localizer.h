@@ -27,6 +27,9 @@
 
 namespace skyfix {
 
+// A frame is matched with at most this many times vpr_top_k map images.
+inline constexpr int kPoolFactor = 3;
+
 struct LocalizeOptions {
   std::string features = "sift";
   FeatureOptions query_features;

@@ -1,0 +1,61 @@
+// What the stages of Localizer hand to each other. For its own sources.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "skyfix/localize/localizer.h"
+
+namespace skyfix {
+
+// Adds the milliseconds of its life to a telemetry entry.
+class StageTimer {
+ public:
+  StageTimer(FixTelemetry& telemetry, const char* stage)
+      : slot_(telemetry.timing_ms[stage]), begin_(std::chrono::steady_clock::now()) {}
+  ~StageTimer() {
+    slot_ += std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin_)
+                 .count();
+  }
+
+ private:
+  double& slot_;
+  std::chrono::steady_clock::time_point begin_;
+};
+
+inline void fail(Fix& fix, FixStatus status, Reason reason, std::string text) {
+  fix.status = status;
+  fix.reason = reason;
+  fix.reason_text = std::move(text);
+  fix.pose.reset();
+}
+
+// Values that the stages hand on. `done` ends the pipeline early.
+struct Localizer::Frame {
+  Frame(const InputPhoto& from, const TrackState& memory) : photo(from), track(memory) {}
+
+  Fix fix;
+  const InputPhoto& photo;
+  const TrackState& track;
+  PhotoMetadata metadata;
+  QueryCamera camera;
+  Image image;
+  FeatureSet features;
+  std::vector<std::uint32_t> candidate_images;
+  std::vector<MapPair> pairs;  // first matches
+  PoseEstimate first;          // pose from the first matches
+  PoseEvidence evidence;       // of the first pose
+  int expected = 0;
+  PoseEstimate final;  // refined over the guided pairs
+  std::vector<PointPair> final_pairs;
+  bool done = false;
+
+  void stop(FixStatus status, Reason reason, std::string text) {
+    fail(fix, status, reason, std::move(text));
+    done = true;
+  }
+};
+
+}  // namespace skyfix
