@@ -49,18 +49,11 @@ class DeviceMatch {
   void run_skyfix() {
     const std::int64_t n = data_.shape.n, m = data_.shape.m;
     const DeviceBuffer bias = ledger_.allocate((n + m) * sizeof(float), kExtra);
-    DeviceRows query{query_.data(), bias.as<float>(), n, data_.shape.d, type_, 0};
-    DeviceRows map{map_.data(), bias.as<float>() + n, m, data_.shape.d, type_, 0};
+    const DeviceRows query{query_.data(), nullptr, n, data_.shape.d, type_, 0};
+    const DeviceRows map{map_.data(), nullptr, m, data_.shape.d, type_, 0};
     // The keys become the indices in place.
-    auto* query_keys = nn_query_.as<MatchKey>();
-    auto* map_keys = nn_map_.as<MatchKey>();
-    kernels_.check_rows(query, bias.as<float>());
-    kernels_.check_rows(map, bias.as<float>() + n);
-    kernels_.clear_keys(query_keys, n);
-    kernels_.clear_keys(map_keys, m);
-    kernels_.accumulate(std::array{MatchWork{query, map, query_keys, map_keys}});
-    kernels_.decode(query_keys, score_query_.as<float>(), n);
-    kernels_.decode(map_keys, score_map_.as<float>(), m);
+    kernels_.match({query, map, nn_query_.as<MatchKey>(), nn_map_.as<MatchKey>()}, bias.as<float>(),
+                   bias.as<float>() + n, score_query_.as<float>(), score_map_.as<float>());
   }
 
   MatchArrays arrays() const {

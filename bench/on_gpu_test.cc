@@ -83,7 +83,7 @@ TEST_F(BenchOnGpu, TheWalkGivesTheHostsDigestWhateverFails) {
 }
 
 TEST_F(BenchOnGpu, TheNaiveWayDiesAndStaysDead) {
-  gpu_.device->set_cap(std::uint64_t{768} << 20);
+  gpu_.device->set_cap(std::uint64_t{1} << 30);
   WalkOptions walk;
   walk.query_rows = 100'000;
   NaiveMatcher naive(DeviceKind::cuda);

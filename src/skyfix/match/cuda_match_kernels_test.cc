@@ -252,6 +252,30 @@ TEST_F(GpuBesideCpu, ALaunchMayHoldManyPairs) {
   }
 }
 
+TEST_F(GpuBesideCpu, APairFromStartToEndEqualsThePieces) {
+  std::mt19937 random(9);
+  const std::int64_t n = 3001, m = 1777;
+  const auto query = make_rows(n, 24, Kind::with_bad_rows, random);
+  const auto map = make_rows(m, 24, Kind::with_bad_rows, random);
+  std::vector<std::vector<MatchKey>> indices;
+  std::vector<std::vector<float>> scores;
+  for (const bool on_gpu : {true, false}) {
+    Side side = on_gpu ? Side(*opened_.device, *gpu_kernels_) : Side(*host_device_, *host_kernels_);
+    MatchWork work{side.rows(query.data(), n, 24, ElementType::float32),
+                   side.rows(map.data(), m, 24, ElementType::float32),
+                   side.put(std::vector<MatchKey>(n, 99)), side.put(std::vector<MatchKey>(m, 99))};
+    float* bias = side.put(std::vector<float>(n + m));
+    float* all_scores = side.put(std::vector<float>(n + m));
+    side.kernels().match(work, bias, bias + n, all_scores, all_scores + n);
+    indices.push_back(side.get(work.query_keys, n));
+    indices.push_back(side.get(work.map_keys, m));
+    scores.push_back(side.get(all_scores, n + m));
+  }
+  EXPECT_EQ(indices[0], indices[2]);
+  EXPECT_EQ(indices[1], indices[3]);
+  EXPECT_EQ(scores[0], scores[1]);
+}
+
 // 2^24 + 1 rows of 256 entries: more than 2^32 entries, and an index that a float cannot hold.
 TEST_F(GpuBesideCpu, OffsetsHave64Bits) {
   constexpr std::int64_t kRows = (std::int64_t{1} << 24) + 1;

@@ -53,6 +53,11 @@ class MatchKernels {
   virtual void accumulate(std::span<const MatchWork> work) = 0;
   // Turns keys into indices (in place: -1 where none) and scores (-infinity where none).
   virtual void decode(MatchKey* keys_to_indices, float* scores, std::int64_t count) = 0;
+  // One pair from start to end: checks both sides' rows into the biases, clears the keys, takes all
+  // products and decodes: the keys end as indices. work's own biases are not read. As the pieces
+  // above in turn; a device may take fewer launches.
+  virtual void match(const MatchWork& work, float* query_bias, float* map_bias, float* query_scores,
+                     float* map_scores);
   // For each listed query row (index within `query`), best[i] = max(best[i], the largest product
   // with a map row whose group differs from row_group[i]).
   virtual void runner_up(const DeviceRows& query, const std::int64_t* listed,

@@ -24,22 +24,27 @@ class CudaMatchKernels : public MatchKernels {
   explicit CudaMatchKernels(int multiprocessors) : multiprocessors_(multiprocessors) {}
 
   void check_rows(const DeviceRows& rows, float* bias) override {
-    check(match::launch_check_rows(rows, bias, stream()));
+    check(skyfix::match::launch_check_rows(rows, bias, stream()));
   }
   void clear_keys(MatchKey* keys, std::int64_t count) override {
-    check(match::launch_clear_keys(keys, count, stream()));
+    check(skyfix::match::launch_clear_keys(keys, count, stream()));
   }
   void accumulate(std::span<const MatchWork> work) override {
-    check(match::launch_accumulate(work, multiprocessors_, stream()));
+    check(skyfix::match::launch_accumulate(work, multiprocessors_, stream()));
   }
   void decode(MatchKey* keys_to_indices, float* scores, std::int64_t count) override {
-    check(match::launch_decode(keys_to_indices, scores, count, stream()));
+    check(skyfix::match::launch_decode(keys_to_indices, scores, count, stream()));
+  }
+  void match(const MatchWork& work, float* query_bias, float* map_bias, float* query_scores,
+             float* map_scores) override {
+    check(skyfix::match::launch_match(work, query_bias, map_bias, query_scores, map_scores,
+                                      multiprocessors_, stream()));
   }
   void runner_up(const DeviceRows& query, const std::int64_t* listed,
                  const std::uint32_t* row_group, std::int64_t listed_count, const DeviceRows& map,
                  const std::uint32_t* map_group, float* best) override {
-    check(match::launch_runner_up(query, listed, row_group, listed_count, map, map_group, best,
-                                  multiprocessors_, stream()));
+    check(skyfix::match::launch_runner_up(query, listed, row_group, listed_count, map, map_group,
+                                          best, multiprocessors_, stream()));
   }
 
  private:

@@ -15,6 +15,9 @@ int launch_clear_keys(MatchKey* keys, std::int64_t count, void* stream);
 // multiprocessors: of the device, to cut the work into enough pieces.
 int launch_accumulate(std::span<const MatchWork> work, int multiprocessors, void* stream);
 int launch_decode(MatchKey* keys_to_indices, float* scores, std::int64_t count, void* stream);
+// MatchKernels::match in three launches.
+int launch_match(const MatchWork& work, float* query_bias, float* map_bias, float* query_scores,
+                 float* map_scores, int multiprocessors, void* stream);
 int launch_runner_up(const DeviceRows& query, const std::int64_t* listed,
                      const std::uint32_t* row_group, std::int64_t listed_count,
                      const DeviceRows& map, const std::uint32_t* map_group, float* best,
