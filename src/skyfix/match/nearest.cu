@@ -360,8 +360,8 @@ int launch_items(const Items& items, unsigned blocks, bool aligned, cudaStream_t
     if (aligned) return launch<Variant<T, kResidentEntries, true, true>>(items, blocks, stream);
     return launch<Variant<T, kResidentEntries, true, false>>(items, blocks, stream);
   }
-  if (aligned) return launch<Variant<T, 16, false, true>>(items, blocks, stream);
-  return launch<Variant<T, 16, false, false>>(items, blocks, stream);
+  if (aligned) return launch<Variant<T, 8, false, true>>(items, blocks, stream);
+  return launch<Variant<T, 8, false, false>>(items, blocks, stream);
 }
 
 template <class T>
