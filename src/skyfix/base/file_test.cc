@@ -1,11 +1,16 @@
 #include "skyfix/base/file.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <utility>
@@ -111,6 +116,111 @@ TEST_F(FileTest, WhatCannotBeWrittenIsNamedAndLeavesNothing) {
             Reason::unwritable_output);
   EXPECT_EQ(reason_of([&] { make_folder(folder_ / "file"); }), Reason::unwritable_output);
   EXPECT_EQ(reason_of([&] { write_file_atomic("/dev/full/x", "x"); }), Reason::unwritable_output);
+}
+
+TEST_F(FileTest, ALinkStaysAndItsTargetIsWritten) {
+  fs::create_directories(folder_ / "there");
+  write_file_atomic(folder_ / "there" / "file", "old");
+  fs::create_symlink("there/file", folder_ / "link");
+  fs::create_symlink("link", folder_ / "link to link");
+  fs::create_symlink(folder_ / "there" / "absent", folder_ / "dangling");
+  fs::create_symlink("there", folder_ / "folder");
+  write_file_atomic(folder_ / "link to link", "new");
+  write_file_atomic(folder_ / "dangling", "made");
+  write_file_atomic(folder_ / "folder" / "third", "3");
+  EXPECT_EQ(read_file(folder_ / "there" / "file"), "new");
+  EXPECT_EQ(read_file(folder_ / "there" / "absent"), "made");
+  EXPECT_EQ(read_file(folder_ / "there" / "third"), "3");
+  for (const char* name : {"link", "link to link", "dangling", "folder"}) {
+    EXPECT_TRUE(fs::is_symlink(folder_ / name)) << name;
+  }
+  EXPECT_EQ(entries(), 5);
+  fs::create_symlink("round", folder_ / "round");
+  EXPECT_EQ(reason_of([&] { write_file_atomic(folder_ / "round", "x"); }),
+            Reason::unwritable_output);
+}
+
+TEST_F(FileTest, APipeIsWrittenInto) {
+  const fs::path pipe = folder_ / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const std::string content(200000, 'x');  // more than a pipe holds
+  std::string got;
+  std::thread reader([&] {
+    std::ifstream in(pipe, std::ios::binary);
+    got.assign(std::istreambuf_iterator<char>(in), {});
+  });
+  write_file_atomic(pipe, content);
+  reader.join();
+  EXPECT_TRUE(got == content) << got.size();
+  EXPECT_TRUE(fs::is_fifo(pipe));
+  EXPECT_EQ(entries(), 1);
+}
+
+TEST_F(FileTest, ADeviceIsWrittenInto) {
+  fs::create_symlink("/dev/null", folder_ / "nothing");
+  write_file_atomic("/dev/null", "x");
+  write_file_atomic(folder_ / "nothing", "x");
+  EXPECT_TRUE(fs::is_character_file("/dev/null"));
+  EXPECT_TRUE(fs::is_symlink(folder_ / "nothing"));
+  EXPECT_EQ(reason_of([&] { write_file_atomic("/dev/full", "x"); }), Reason::unwritable_output);
+  EXPECT_TRUE(fs::is_character_file("/dev/full"));
+}
+
+// As /dev/stdout of a program whose output goes to a file: the file is not replaced under it.
+TEST_F(FileTest, AnOpenDescriptorIsWrittenWhereItStands) {
+  write_file_atomic(folder_ / "file", "");
+  const int fd = ::open((folder_ / "file").c_str(), O_WRONLY | O_APPEND);
+  ASSERT_GE(fd, 0);
+  ASSERT_EQ(::write(fd, "before ", 7), 7);
+  write_file_atomic("/dev/fd/" + std::to_string(fd), "content");
+  fs::create_symlink("/proc/self/fd/" + std::to_string(fd), folder_ / "link");
+  GrowingOutput(folder_ / "link", std::cout).write(" more");
+  ASSERT_EQ(::write(fd, " after", 6), 6);
+  ::close(fd);
+  EXPECT_EQ(read_file(folder_ / "file"), "before content more after");
+}
+
+TEST_F(FileTest, ReplacingKeepsThePermissions) {
+  write_file_atomic(folder_ / "file", "old");
+  fs::permissions(folder_ / "file", fs::perms(0640));
+  write_file_atomic(folder_ / "file", "new");
+  EXPECT_EQ(fs::status(folder_ / "file").permissions(), fs::perms(0640));
+}
+
+TEST_F(FileTest, AUsersOutputGoesToAFileOrToStandardOutput) {
+  std::ostringstream standard_output;
+  write_output("-", "one", standard_output);
+  write_output(folder_ / "file", "two", standard_output);
+  EXPECT_EQ(standard_output.str(), "one");
+  EXPECT_EQ(read_file(folder_ / "file"), "two");
+  GrowingOutput("-", standard_output).write(", three");
+  GrowingOutput("", standard_output).write("nothing");
+  EXPECT_EQ(standard_output.str(), "one, three");
+  standard_output.setstate(std::ios::badbit);
+  EXPECT_THROW(write_output("-", "x", standard_output), Error);
+  EXPECT_FALSE(fs::exists("-"));
+}
+
+TEST_F(FileTest, AUsersOutputIsNotPutIntoAFolderThatIsNotThere) {
+  fs::create_symlink("absent/file", folder_ / "dangling");
+  for (const char* name : {"absent/file", "dangling"}) {
+    EXPECT_EQ(reason_of([&] { write_output(folder_ / name, "x", std::cout); }),
+              Reason::unwritable_output);
+    EXPECT_EQ(reason_of([&] { GrowingOutput(folder_ / name, std::cout); }),
+              Reason::unwritable_output);
+  }
+  EXPECT_FALSE(fs::exists(folder_ / "absent"));
+}
+
+TEST_F(FileTest, GrowingOutputIsThereAtOnce) {
+  write_file_atomic(folder_ / "file", "an old and longer content");
+  fs::create_symlink("file", folder_ / "link");
+  GrowingOutput out(folder_ / "link", std::cout);
+  out.write("a,b\n");
+  EXPECT_EQ(read_file(folder_ / "file"), "a,b\n");
+  out.write("1,2\n");
+  EXPECT_EQ(read_file(folder_ / "file"), "a,b\n1,2\n");
+  EXPECT_TRUE(fs::is_symlink(folder_ / "link"));
 }
 
 TEST_F(FileTest, ReadersSeeWholeContentsOnly) {
