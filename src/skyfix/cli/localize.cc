@@ -252,6 +252,9 @@ void add_matching_options(CLI::App& app, LocalizeArguments& arguments) {
   app.add_option("--max-features", options.query_features.max_features,
                  "Per photo, the strongest; 0 = all")
       ->capture_default_str();
+  app.add_option("--image-size", options.query_features.max_long_side_px,
+                 "Long side of the picture that features are found in, px; 0 = as it is")
+      ->capture_default_str();
   app.add_option("--vpr-top-k", options.vpr_top_k,
                  "Retrieved map images used first; three times as many are asked for")
       ->capture_default_str();

@@ -69,6 +69,8 @@ void LocalizeOptions::validate() const {
           "0 (off) or 2 to 50");
   require(query_features.max_features >= 0, "--max-features", query_features.max_features,
           "0 (all) or more");
+  require(query_features.max_long_side_px == 0 || query_features.max_long_side_px >= 64,
+          "--image-size", query_features.max_long_side_px, "0 (as it is) or 64 px or more");
   require(prior_radius_m > 0, "--prior-radius", prior_radius_m, "more than 0 m");
   pose.validate();
   verdict.validate();

@@ -21,6 +21,8 @@ using Lever = PlanLever<LocalizeRequest>;
 constexpr std::uint64_t kSmallCard = 8ULL << 30;
 constexpr std::int64_t kSmallestChunk = 1024;
 constexpr std::int64_t kPairsAtOnce = 5;
+constexpr std::int64_t kSmallestSidePx = 64;
+constexpr std::int64_t kUsualMegapixels = 400;
 constexpr std::string_view kNoNetwork = "vlad";
 
 void validate(const LocalizeRequest& request) {
@@ -199,6 +201,19 @@ std::vector<PlanOption> chosen_options(const LocalizeRequest& request,
   return options;
 }
 
+// What the memory allows and localize would refuse all the same.
+void note_refusals(const LocalizeRequest& request, Plan& plan) {
+  if (std::min(request.width, request.height) < kSmallestSidePx) {
+    plan.notes.push_back(
+        fmt::format("photos with a side under {} px are refused", kSmallestSidePx));
+  }
+  if (request.width * request.height > kUsualMegapixels * 1'000'000) {
+    plan.notes.push_back(fmt::format(
+        "photos of more than {} megapixels are refused unless --max-megapixels allows them",
+        kUsualMegapixels));
+  }
+}
+
 LocalizePlan plan_level(const Question& question, LocalizeSettings settings) {
   const LocalizeRequest& request = question.request;
   settings.ref_cache_bytes =
@@ -213,6 +228,7 @@ LocalizePlan plan_level(const Question& question, LocalizeSettings settings) {
   }
   plan.settings = chosen_options(request, settings);
   plan.notes = question.budget.notes;
+  note_refusals(request, plan);
   const std::int64_t usual = cache_choices(question.budget).front();
   if (!request.ref_cache_max_frames && settings.ref_cache_frames < usual) {
     plan.notes.push_back(
@@ -261,8 +277,9 @@ Lever retrieval_lever(const LocalizeRequest& asked) {
 
 Lever features_lever(const LocalizeRequest& asked) {
   Lever lever{"other features", {}};
+  // Only sift needs no network.
   for (const FeatureKind kind : {FeatureKind::xfeat, FeatureKind::sift}) {
-    if (kind == asked.features) continue;
+    if (kind == asked.features || asked.features == FeatureKind::sift) continue;
     lever.steps.push_back([kind](Question& question) {
       question.request.features = kind;
       question.request.image_size.reset();

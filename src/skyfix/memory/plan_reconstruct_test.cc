@@ -50,6 +50,23 @@ void expect_alternatives_fit(const ReconstructRequest& request, const Budget& bu
   }
 }
 
+TEST(PlanReconstruct, WhereTheHostAloneIsShortNothingOnTheGpuIsGivenUp) {
+  Budget budget = budget_of(24 * kGiB);
+  const ReconstructPlan ample = plan_reconstruct(kLandscape, budget);
+  budget.host_bytes = 100 << 20;
+  const ReconstructPlan asked = plan_reconstruct(kLandscape, budget);
+  EXPECT_FALSE(asked.plan.fits);
+  EXPECT_EQ(asked.plan.settings, ample.plan.settings);
+  ASSERT_GE(asked.plan.alternatives.size(), 3u);
+  const std::vector<PlanOption>& first = asked.plan.alternatives.front().options;
+  ASSERT_EQ(first.size(), 1u);
+  EXPECT_EQ(first[0].name, "--host-memory");
+  for (const PlanAlternative& each : asked.plan.alternatives) {
+    for (const PlanOption& option : each.options) EXPECT_NE(option.name, "--gpu-memory");
+  }
+  expect_alternatives_fit(kLandscape, budget);
+}
+
 TEST(PlanReconstruct, TokensOfBothClips) {
   EXPECT_EQ(plan(kPortrait, 20 * kGiB).tokens_per_frame, 1375);
   EXPECT_EQ(plan(kLandscape, 20 * kGiB).tokens_per_frame, 783);

@@ -37,13 +37,23 @@ std::vector<T> given_or(const std::optional<T>& given, std::vector<T> choices) {
   return given ? std::vector<T>{*given} : std::move(choices);
 }
 
-// The plan of the first level that fits; if none does, of the one that needs least. `levels` go
-// from the best result to the leanest; `make(level)` plans one.
+// What a plan needs beyond its budgets: of the device, of the host.
+inline std::tuple<std::uint64_t, std::uint64_t> excess_of(const Plan& plan) {
+  const auto beyond = [](std::uint64_t need, std::uint64_t budget) {
+    return need > budget ? need - budget : 0;
+  };
+  const std::uint64_t host = plan.budget.host_bytes.value_or(UINT64_MAX);
+  const bool on_device = plan.device != DeviceKind::cpu;
+  return {on_device ? beyond(plan.peak_bytes, plan.budget.gpu_bytes) : 0,
+          beyond(plan.host_peak_bytes, host)};
+}
+
+// The plan of the first level that fits; if none does, of the first that lacks least: nothing is
+// given up that would not help. `levels` go from the best result to the leanest; `make(level)`
+// plans one.
 template <class Level, class Make>
 auto first_that_fits(const std::vector<Level>& levels, const Make& make) {
-  const auto need = [](const auto& result) {
-    return std::tuple(result.plan.peak_bytes, result.plan.host_peak_bytes);
-  };
+  const auto need = [](const auto& result) { return excess_of(result.plan); };
   auto best = make(levels.front());
   for (std::size_t i = 1; i < levels.size() && !best.plan.fits; ++i) {
     auto next = make(levels[i]);
@@ -90,15 +100,19 @@ class PlanSearch {
 
   // For each lever its mildest step that fits: alone, or together with the first of `reliefs` (each
   // a set of savings, the mildest first) that makes it fit. What only adds to another alternative
-  // is left out. Then the smallest budget as asked. While there are fewer than three: the smallest
+  // is left out. Before them more host memory, where that alone is short; after them the smallest
+  // budget as asked. While there are fewer than three: the smallest
   // budgets with all savings, with the strongest step of each lever, and with `usual` settings.
   std::vector<PlanAlternative> alternatives(const Question& asked,
                                             const std::vector<PlanLever<Request>>& levers,
                                             const std::vector<PlanChange<Request>>& reliefs,
                                             const PlanChange<Request>& usual) const {
     std::vector<PlanAlternative> found;
+    if (const auto more = with_host_memory_for_the_best(asked)) {
+      add(asked, *more, "more host memory, all else as it is", found);
+    }
     for (const PlanLever<Request>& lever : levers) try_lever(asked, lever, reliefs, found);
-    add(asked, smallest_budget_that_fits(asked), "the smallest budget for these settings", found);
+    add(asked, budget_raised_to_fit(asked, asked), "the smallest budget for these settings", found);
     add_with_budget(asked, reliefs.back(), "every saving", found);
     for (const PlanLever<Request>& lever : levers) {
       if (!lever.steps.empty()) add_with_budget(asked, lever.steps.back(), lever.what, found);
@@ -119,6 +133,23 @@ class PlanSearch {
     const std::uint64_t asked = *question.budget.host_bytes;
     question.budget.host_bytes = 1;
     question.budget.host_bytes = std::max(asked, whole_mib(plan_(question).host_peak_bytes));
+  }
+
+  // Where the host alone is short, a smaller GPU budget than asked for would be no help.
+  Question budget_raised_to_fit(const Question& asked, const Question& changed) const {
+    Question smallest = smallest_budget_that_fits(changed);
+    smallest.budget.gpu_bytes = std::max(smallest.budget.gpu_bytes, asked.budget.gpu_bytes);
+    return smallest;
+  }
+
+  // The host budget that the settings need which the GPU budget alone allows.
+  std::optional<Question> with_host_memory_for_the_best(Question question) const {
+    if (!question.budget.host_bytes) return std::nullopt;
+    question.budget.host_bytes.reset();
+    const Plan plan = plan_(question);
+    if (!plan.fits) return std::nullopt;
+    question.budget.host_bytes = whole_mib(plan.host_peak_bytes);
+    return question;
   }
 
   void try_lever(const Question& asked, const PlanLever<Request>& lever,
@@ -144,7 +175,7 @@ class PlanSearch {
     Question changed = asked;
     change(changed);
     if (changed.request.device != asked.request.device) return;
-    add(asked, smallest_budget_that_fits(changed), what + ", with the budget for it", found);
+    add(asked, budget_raised_to_fit(asked, changed), what + ", with the budget for it", found);
   }
 
   // Adds the question if it fits and is something new; true if it fits.
