@@ -280,60 +280,6 @@ __global__ __launch_bounds__(kThreads, 2) void nearest_kernel(const __grid_const
   work.walk(first, last, first + query_tile % (last - first));
 }
 
-// Rows of one or two sides, one after the other.
-template <class T>
-struct CheckSide {
-  const T* data;
-  float* bias;
-  MatchKey* keys;  // cleared; null = none
-  std::int64_t rows;
-};
-
-template <class T>
-__global__ void check_rows_kernel(CheckSide<T> side, CheckSide<T> other, int dimension) {
-  // Eight threads a row.
-  std::int64_t row = (blockIdx.x * std::int64_t{blockDim.x} + threadIdx.x) / 8;
-  if (row >= side.rows) {
-    row -= side.rows;
-    side = other;
-  }
-  bool bad = false;
-  if (row < side.rows) {
-    for (int k = threadIdx.x % 8; k < dimension; k += 8) {
-      bad |= !isfinite(widen(side.data[row * dimension + k]));
-    }
-  }
-  const unsigned votes = __ballot_sync(kAllLanes, bad);
-  if (row < side.rows && threadIdx.x % 8 == 0) {
-    side.bias[row] = (votes >> (threadIdx.x % 32)) & 0xffu ? kNone : 0.0f;
-    if (side.keys != nullptr) side.keys[row] = 0;
-  }
-}
-
-struct DecodeSide {
-  MatchKey* keys;
-  float* scores;
-  std::int64_t count;
-};
-
-__global__ void decode_kernel(DecodeSide side, DecodeSide other) {
-  std::int64_t i = blockIdx.x * std::int64_t{blockDim.x} + threadIdx.x;
-  if (i >= side.count) {
-    i -= side.count;
-    side = other;
-  }
-  if (i >= side.count) return;
-  const MatchKey key = side.keys[i];
-  side.scores[i] = key_score(key);
-  reinterpret_cast<std::int64_t*>(side.keys)[i] = key_index(key);
-}
-
-constexpr int kSmallKernelThreads = 256;
-
-unsigned blocks_of(std::int64_t threads) {
-  return static_cast<unsigned>((threads + kSmallKernelThreads - 1) / kSmallKernelThreads);
-}
-
 // How many pieces the map is cut into so that all multiprocessors have work for several rounds, but
 // no piece is shorter than some 512 rows.
 int splits_for(std::int64_t query_tiles, std::int64_t map_rows, int multiprocessors) {
@@ -399,44 +345,7 @@ int accumulate(std::span<const MatchWork> work, int multiprocessors, cudaStream_
   return flush();
 }
 
-template <class T>
-int check_both_as(const DeviceRows& rows, float* bias, MatchKey* keys, const DeviceRows& other,
-                  float* other_bias, MatchKey* other_keys, cudaStream_t stream) {
-  const CheckSide<T> side{static_cast<const T*>(rows.data), bias, keys, rows.rows};
-  const CheckSide<T> second{static_cast<const T*>(other.data), other_bias, other_keys, other.rows};
-  check_rows_kernel<<<blocks_of((rows.rows + other.rows) * 8), kSmallKernelThreads, 0, stream>>>(
-      side, second, rows.dimension);
-  return cudaGetLastError();
-}
-
-int check_both(const DeviceRows& rows, float* bias, MatchKey* keys, const DeviceRows& other,
-               float* other_bias, MatchKey* other_keys, void* stream) {
-  if (rows.rows + other.rows == 0) return cudaSuccess;
-  const auto on = static_cast<cudaStream_t>(stream);
-  const auto check = rows.type == ElementType::float32   ? check_both_as<float>
-                     : rows.type == ElementType::float16 ? check_both_as<__half>
-                                                         : check_both_as<__nv_bfloat16>;
-  return check(rows, bias, keys, other, other_bias, other_keys, on);
-}
-
-int decode_both(const DecodeSide& side, const DecodeSide& other, void* stream) {
-  if (side.count + other.count == 0) return cudaSuccess;
-  decode_kernel<<<blocks_of(side.count + other.count), kSmallKernelThreads, 0,
-                  static_cast<cudaStream_t>(stream)>>>(side, other);
-  return cudaGetLastError();
-}
-
 }  // namespace cuda
-
-int launch_check_rows(const DeviceRows& rows, float* bias, void* stream) {
-  DeviceRows none = rows;
-  none.rows = 0;
-  return cuda::check_both(rows, bias, nullptr, none, nullptr, nullptr, stream);
-}
-
-int launch_clear_keys(MatchKey* keys, std::int64_t count, void* stream) {
-  return cudaMemsetAsync(keys, 0, count * sizeof(MatchKey), static_cast<cudaStream_t>(stream));
-}
 
 int launch_accumulate(std::span<const MatchWork> work, int multiprocessors, void* stream) {
   if (work.empty()) return cudaSuccess;
@@ -447,22 +356,18 @@ int launch_accumulate(std::span<const MatchWork> work, int multiprocessors, void
   return cuda::accumulate<__nv_bfloat16>(work, multiprocessors, on);
 }
 
-int launch_decode(MatchKey* keys_to_indices, float* scores, std::int64_t count, void* stream) {
-  return cuda::decode_both({keys_to_indices, scores, count}, {nullptr, nullptr, 0}, stream);
-}
-
 int launch_match(const MatchWork& work, float* query_bias, float* map_bias, float* query_scores,
                  float* map_scores, int multiprocessors, void* stream) {
-  int status = cuda::check_both(work.query, query_bias, work.query_keys, work.map, map_bias,
-                                work.map_keys, stream);
+  int status = launch_check_both({work.query, query_bias, work.query_keys},
+                                 {work.map, map_bias, work.map_keys}, stream);
   if (status != cudaSuccess) return status;
   MatchWork checked = work;
   checked.query.bias = query_bias;
   checked.map.bias = map_bias;
   status = launch_accumulate({&checked, 1}, multiprocessors, stream);
   if (status != cudaSuccess) return status;
-  return cuda::decode_both({work.query_keys, query_scores, work.query.rows},
-                           {work.map_keys, map_scores, work.map.rows}, stream);
+  return launch_decode_both({work.query_keys, query_scores, work.query.rows},
+                            {work.map_keys, map_scores, work.map.rows}, stream);
 }
 
 }  // namespace skyfix::match

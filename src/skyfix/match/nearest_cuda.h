@@ -9,7 +9,20 @@
 
 namespace skyfix::match {
 
-// `stream` is a cudaStream_t.
+struct RowSide {
+  DeviceRows rows;
+  float* bias = nullptr;     // [rows], written
+  MatchKey* keys = nullptr;  // [rows], cleared; null = none
+};
+struct KeySide {
+  MatchKey* keys = nullptr;  // become indices
+  float* scores = nullptr;
+  std::int64_t count = 0;
+};
+
+// `stream` is a cudaStream_t. Both sides of a pair in one launch; the second may be empty.
+int launch_check_both(const RowSide& side, const RowSide& other, void* stream);
+int launch_decode_both(const KeySide& side, const KeySide& other, void* stream);
 int launch_check_rows(const DeviceRows& rows, float* bias, void* stream);
 int launch_clear_keys(MatchKey* keys, std::int64_t count, void* stream);
 // multiprocessors: of the device, to cut the work into enough pieces.
