@@ -8,6 +8,7 @@
 #include "bench/match_data.h"
 #include "bench/memory_benchmark.h"
 #include "skyfix/base/byte_size.h"
+#include "skyfix/base/file.h"
 
 namespace skyfix::bench {
 namespace {
@@ -26,7 +27,7 @@ int run_match(MatchArguments arguments, int threads) {
   }
   options.type = parse_element_type(arguments.type);
   options.threads = static_cast<std::size_t>(threads);
-  return run_match_benchmark(options, std::cout);
+  return run_match_benchmark(options, table_stream(options.csv), std::cout);
 }
 
 struct MemoryArguments {
@@ -40,7 +41,7 @@ int run_memory(MemoryArguments arguments, int threads) {
   options.gpu_bytes = parse_byte_size(arguments.gpu_memory, "--gpu-memory");
   options.faults = parse_fault_plan(arguments.faults, "--inject-allocation-failures");
   options.threads = static_cast<std::size_t>(threads);
-  return run_memory_benchmark(options, std::cout);
+  return run_memory_benchmark(options, table_stream(options.csv), std::cout);
 }
 
 void add_walk_options(CLI::App& app, MemoryArguments& arguments) {
@@ -66,6 +67,10 @@ void add_walk_options(CLI::App& app, MemoryArguments& arguments) {
 
 }  // namespace
 
+std::ostream& table_stream(const std::filesystem::path& csv) {
+  return is_standard_output(csv) ? std::cerr : std::cout;
+}
+
 BenchCommand add_match_command(CLI::App& parent, const int& threads) {
   CLI::App* app = parent.add_subcommand("match", "Exact mutual matching beside LibTorch and FAISS");
   auto arguments = std::make_shared<MatchArguments>();
@@ -82,7 +87,7 @@ BenchCommand add_match_command(CLI::App& parent, const int& threads) {
       ->capture_default_str()
       ->check(CLI::Range(1, 1000));
   app->add_flag("--all", arguments->options.all, "On a GPU: FAISS (on the CPU) at large sizes too");
-  app->add_option("--csv", arguments->options.csv, "Write the rows to this file too");
+  app->add_option("--csv", arguments->options.csv, kCsvHelp);
   return {app, [arguments, &threads] { return run_match(*arguments, threads); }};
 }
 
@@ -106,7 +111,9 @@ BenchCommand add_memory_command(CLI::App& parent, const int& threads) {
   app->add_option("--peer", options.peer,
                   "naive: the old way too, under the same cap: whole matrices, every reference "
                   "kept (needs cuda)");
-  app->add_option("--csv", options.csv, "Write a line for each frame to this file");
+  app->add_option("--csv", options.csv,
+                  "Write a line for each frame to this file; - = standard output, the summary then "
+                  "goes to standard error");
   add_walk_options(*app, *arguments);
   return {app, [arguments, &threads] { return run_memory(*arguments, threads); }};
 }

@@ -47,9 +47,11 @@ std::string csv_of(const Samples& samples) {
 
 }  // namespace
 
-int run_localize_benchmark(const LocalizeBenchmarkOptions& options, std::ostream& out) {
+int run_localize_benchmark(const LocalizeBenchmarkOptions& options, std::ostream& out,
+                           std::ostream& standard_output) {
   const Map map = Map::open(options.map);
   const InputList input = list_input(options.input);
+  GrowingOutput csv(options.csv, standard_output);
   const DescriptorCache no_cache({}, "", "");
   PoolMatcher matcher;
   const Localizer localizer(map, {}, {}, no_cache, {matcher});
@@ -71,7 +73,7 @@ int run_localize_benchmark(const LocalizeBenchmarkOptions& options, std::ostream
   out << table_of(samples);
   out << fmt::format("{} of {} ok\n", fixed,
                      options.repeat * static_cast<int>(input.photos.size()));
-  if (!options.csv.empty()) write_file_atomic(options.csv, csv_of(samples));
+  csv.write(csv_of(samples));
   return 0;
 }
 

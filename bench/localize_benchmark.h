@@ -15,8 +15,10 @@ struct LocalizeBenchmarkOptions {
   std::filesystem::path csv;
 };
 
-// Prints median, smallest and largest milliseconds of each stage over photos and rounds; returns
-// the exit status. Throws Error as the localizer does.
-int run_localize_benchmark(const LocalizeBenchmarkOptions& options, std::ostream& out);
+// Prints median, smallest and largest milliseconds of each stage over photos and rounds, and
+// writes them to the CSV ("-" = `standard_output`); returns the exit status. Throws Error as the
+// localizer does.
+int run_localize_benchmark(const LocalizeBenchmarkOptions& options, std::ostream& out,
+                           std::ostream& standard_output);
 
 }  // namespace skyfix::bench

@@ -66,9 +66,11 @@ std::vector<MatchShape> parse_match_shapes(std::string_view text, int default_di
 std::vector<MatchBenchmarkRow> benchmark_match(const MatchShape& shape,
                                                const MatchBenchmarkOptions& options);
 
-// Prints the libraries' versions and the table as it grows; returns the exit status. Throws
+// Prints the libraries' versions and the table as it grows, writes the CSV ("-" =
+// `standard_output`) shape by shape; returns the exit status. Throws
 // Error(unwritable_output) for the CSV, Error(bad_option) for options that make no sense and
 // Error(no_gpu).
-int run_match_benchmark(const MatchBenchmarkOptions& options, std::ostream& out);
+int run_match_benchmark(const MatchBenchmarkOptions& options, std::ostream& out,
+                        std::ostream& standard_output);
 
 }  // namespace skyfix::bench

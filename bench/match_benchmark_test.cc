@@ -68,7 +68,7 @@ TEST(MatchBenchmark, WritesOneCsvLineAMethodAndShape) {
   options.repeat = 2;
   options.csv = std::filesystem::path(::testing::TempDir()) / "match_benchmark_test.csv";
   std::ostringstream out;
-  EXPECT_EQ(run_match_benchmark(options, out), 0);
+  EXPECT_EQ(run_match_benchmark(options, out, out), 0);
   EXPECT_THAT(out.str(), ::testing::HasSubstr("FAISS"));
   const std::string csv = read_file(options.csv);
   EXPECT_THAT(csv, ::testing::StartsWith(
@@ -81,7 +81,23 @@ TEST(MatchBenchmark, WritesOneCsvLineAMethodAndShape) {
   }
   std::filesystem::remove(options.csv);
   options.repeat = 0;
-  EXPECT_THROW(run_match_benchmark(options, out), Error);
+  EXPECT_THROW(run_match_benchmark(options, out, out), Error);
+}
+
+TEST(MatchBenchmark, TheCsvMayGoToStandardOutputAlone) {
+  MatchBenchmarkOptions options;
+  options.sizes = {{30, 20, 7}};
+  options.repeat = 1;
+  options.csv = "-";
+  std::ostringstream table, standard_output;
+  EXPECT_EQ(run_match_benchmark(options, table, standard_output), 0);
+  EXPECT_THAT(standard_output.str(), ::testing::StartsWith("method,device"));
+  EXPECT_THAT(standard_output.str(), ::testing::Not(::testing::HasSubstr("FAISS")));
+  EXPECT_THAT(table.str(), ::testing::HasSubstr("FAISS"));
+  options.csv = "/nowhere/file.csv";
+  std::ostringstream nothing;
+  EXPECT_THROW(run_match_benchmark(options, nothing, nothing), Error);
+  EXPECT_EQ(nothing.str(), "") << "refused before the work";
 }
 
 TEST(MatchBenchmark, RefusesOptionsThatMakeNoSense) {
@@ -89,10 +105,10 @@ TEST(MatchBenchmark, RefusesOptionsThatMakeNoSense) {
   MatchBenchmarkOptions options;
   options.sizes = {{5, 5, 8}};
   options.device = "tpu";
-  EXPECT_THROW(run_match_benchmark(options, out), Error);
+  EXPECT_THROW(run_match_benchmark(options, out, out), Error);
   options.device = "cpu";
   options.type = ElementType::float16;
-  EXPECT_THROW(run_match_benchmark(options, out), Error);
+  EXPECT_THROW(run_match_benchmark(options, out, out), Error);
   EXPECT_THROW(parse_element_type("fp8"), Error);
 }
 

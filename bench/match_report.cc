@@ -150,10 +150,12 @@ std::vector<MatchShape> parse_match_shapes(std::string_view text, int default_di
   return shapes;
 }
 
-int run_match_benchmark(const MatchBenchmarkOptions& options, std::ostream& out) {
+int run_match_benchmark(const MatchBenchmarkOptions& options, std::ostream& out,
+                        std::ostream& standard_output) {
   check_options(options);
   // First: LibTorch asks once for its CUDA part, which is loaded with the GPU.
   Bench bench(options);
+  GrowingOutput csv(options.csv, standard_output);
   set_all_thread_counts(options.threads);
   out << "skyfix " << simd_name(best_simd()) << "; " << peer_versions() << "\n" << bench.heading();
   if (peer_is_handicapped()) {
@@ -164,17 +166,16 @@ int run_match_benchmark(const MatchBenchmarkOptions& options, std::ostream& out)
       "{:<12} {:<14} {:>7} {:>7} {:>4} {:<8} {:>9} {:>12} {:>12} {:>8} {:>8} {:>6}\n", "method",
       "device", "n", "m", "d", "dtype", "ms", "queued_ms", "extra_bytes", "equal", "GFLOP/s",
       "times");
-  std::string csv = "method,device,n,m,d,dtype,ms,extra_bytes,equal,queued_ms,note\n";
+  csv.write("method,device,n,m,d,dtype,ms,extra_bytes,equal,queued_ms,note\n");
   const std::vector<MatchShape> sizes =
       options.sizes.empty() ? default_match_sizes(options.device) : options.sizes;
   for (const MatchShape& shape : sizes) {
     const std::vector<MatchBenchmarkRow> rows = bench.measure(shape);
     for (const MatchBenchmarkRow& row : rows) {
       out << table_line(row, rows.front().ms) << std::flush;
-      csv += csv_line(row);
+      csv.write(csv_line(row));
     }
   }
-  if (!options.csv.empty()) write_file_atomic(options.csv, csv);
   return 0;
 }
 

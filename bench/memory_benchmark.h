@@ -70,8 +70,10 @@ MemoryRun run_memory_walk(Device& device, MatchKernels& kernels, CacheLimits cac
 // The cache that the product would have.
 CacheLimits reference_cache_of(const MemoryBenchmarkOptions& options, std::uint64_t cap_bytes);
 
-// Runs, prints a summary and writes the CSV (also of a run that broke off); the exit status is 1
-// when frames were lost. Throws Error(bad_option), Error(no_gpu), Error(unwritable_output).
-int run_memory_benchmark(const MemoryBenchmarkOptions& options, std::ostream& out);
+// Runs, writes the CSV ("-" = `standard_output`) frame by frame and prints a summary; the exit
+// status is 1 when frames were lost. Throws Error(bad_option), Error(no_gpu),
+// Error(unwritable_output).
+int run_memory_benchmark(const MemoryBenchmarkOptions& options, std::ostream& out,
+                         std::ostream& standard_output);
 
 }  // namespace skyfix::bench

@@ -169,7 +169,7 @@ TEST(MemoryBenchmark, PrintsASummaryAndWritesALineAFrame) {
   MemoryBenchmarkOptions options = small_options();
   options.csv = std::filesystem::path(::testing::TempDir()) / "memory_benchmark_test.csv";
   std::ostringstream out;
-  EXPECT_EQ(run_memory_benchmark(options, out), 0);
+  EXPECT_EQ(run_memory_benchmark(options, out, out), 0);
   EXPECT_THAT(out.str(), ::testing::HasSubstr("frames done 12, lost 0"));
   EXPECT_THAT(out.str(), ::testing::HasSubstr(": flat"));
   EXPECT_THAT(out.str(), ::testing::HasSubstr("digest "));
@@ -184,12 +184,12 @@ TEST(MemoryBenchmark, RefusesOptionsThatMakeNoSense) {
   std::ostringstream out;
   MemoryBenchmarkOptions options = small_options();
   options.peer = "naive";
-  EXPECT_THROW(run_memory_benchmark(options, out), Error) << "needs a GPU";
+  EXPECT_THROW(run_memory_benchmark(options, out, out), Error) << "needs a GPU";
   options.peer = "clever";
-  EXPECT_THROW(run_memory_benchmark(options, out), Error);
+  EXPECT_THROW(run_memory_benchmark(options, out, out), Error);
   options.peer = "";
   options.device = "tpu";
-  EXPECT_THROW(run_memory_benchmark(options, out), Error);
+  EXPECT_THROW(run_memory_benchmark(options, out, out), Error);
 }
 
 }  // namespace

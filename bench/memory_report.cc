@@ -1,7 +1,6 @@
 // Options in, summary and CSV out.
 #include <fmt/format.h>
 
-#include <exception>
 #include <memory>
 #include <ostream>
 
@@ -132,10 +131,12 @@ void check_options(const MemoryBenchmarkOptions& options) {
 
 }  // namespace
 
-int run_memory_benchmark(const MemoryBenchmarkOptions& options, std::ostream& out) {
+int run_memory_benchmark(const MemoryBenchmarkOptions& options, std::ostream& out,
+                         std::ostream& standard_output) {
   check_options(options);
   set_thread_count(options.threads);
   OpenedDevice opened = options.device == "cuda" ? open_gpu(options) : open_host(options);
+  GrowingOutput csv(options.csv, standard_output);
   const CacheLimits cache = reference_cache_of(options, opened.cap_bytes);
   out << opened.heading
       << fmt::format(
@@ -144,19 +145,10 @@ int run_memory_benchmark(const MemoryBenchmarkOptions& options, std::ostream& ou
              options.frames, options.walk.query_rows, options.walk.dimension,
              options.walk.references, options.walk.map_points, cache.entries)
       << std::flush;
-  std::string csv = kCsvHead;
-  const auto write_csv = [&] {
-    if (!options.csv.empty()) write_file_atomic(options.csv, csv);
-  };
-  MemoryRun run;
-  try {
-    run = run_memory_walk(*opened.device, *opened.kernels, cache, options,
-                          [&](const MemoryFrame& frame) { csv += csv_line(frame); });
-  } catch (const std::exception&) {
-    write_csv();
-    throw;
-  }
-  write_csv();
+  csv.write(kCsvHead);
+  const MemoryRun run =
+      run_memory_walk(*opened.device, *opened.kernels, cache, options,
+                      [&](const MemoryFrame& frame) { csv.write(csv_line(frame)); });
   out << summary_of(run, opened.cap_bytes) << std::flush;
   if (!options.peer.empty()) out << run_naive_peer(opened, options);
   return run.lost() == 0 ? 0 : 1;

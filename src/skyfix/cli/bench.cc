@@ -15,9 +15,11 @@ void add_bench_localize(CLI::App& parent, Commands& commands) {
   app->add_option("--repeat", options->repeat, "Rounds over all photos")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000));
-  app->add_option("--csv", options->csv, "Write the rows to this file too");
-  commands.push_back(
-      {app, [options] { return bench::run_localize_benchmark(*options, std::cout); }});
+  app->add_option("--csv", options->csv, bench::kCsvHelp);
+  commands.push_back({app, [options] {
+                        return bench::run_localize_benchmark(
+                            *options, bench::table_stream(options->csv), std::cout);
+                      }});
 }
 
 }  // namespace

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <cstdio>
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "skyfix/base/file.h"
 #include "skyfix/base/progress.h"
 #include "skyfix/report/json_fields.h"
 
@@ -46,6 +48,12 @@ void add_plan(CLI::App& root, const Globals& globals, Commands& commands);
 void add_bench(CLI::App& root, const Globals& globals, Commands& commands);
 void add_doctor(CLI::App& root, const Globals& globals, Commands& commands);
 void add_licenses(CLI::App& root, const Globals& globals, Commands& commands);
+
+// Where a command's table goes: standard error when an output option has taken standard output
+// ("-"), so that what reads that gets nothing else.
+inline std::FILE* table_stream(const std::string& output_option) {
+  return is_standard_output(output_option) ? stderr : stdout;
+}
 
 // Says on the log what a run's manifest warns of: not finished, arbitrary units.
 void warn_of_run(const Json& manifest);

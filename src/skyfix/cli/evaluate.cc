@@ -1,6 +1,7 @@
 #include "skyfix/report/evaluate.h"
 
 #include <cstdio>
+#include <iostream>
 
 #include "skyfix/base/file.h"
 #include "skyfix/cli/commands.h"
@@ -22,10 +23,11 @@ int run_evaluate(const EvaluateArguments& arguments) {
   warn_of_run(run.manifest);
   const Evaluation evaluation = evaluate(run.records, reference);
   if (!arguments.json.empty()) {
-    write_file_atomic(arguments.json,
-                      evaluation_json(evaluation, reference, run.manifest).dump(2) + "\n");
+    write_output(arguments.json,
+                 evaluation_json(evaluation, reference, run.manifest).dump(2) + "\n", std::cout);
   }
-  std::puts(evaluation_table(evaluation, reference).c_str());
+  std::fputs((evaluation_table(evaluation, reference) + "\n").c_str(),
+             table_stream(arguments.json));
   return kExitOk;
 }
 
@@ -38,7 +40,9 @@ void add_evaluate(CLI::App& root, const Globals&, Commands& commands) {
   app->add_option("--run", arguments->run, "Run folder")->required();
   app->add_option("--reference", arguments->reference, "reference.json (docs/formats.md)")
       ->required();
-  app->add_option("--json", arguments->json, "Write the figures to this file too");
+  app->add_option("--json", arguments->json,
+                  "Write the figures to this file too; - = standard output, the table then goes to "
+                  "standard error");
   commands.push_back({app, [arguments] { return run_evaluate(*arguments); }});
 }
 

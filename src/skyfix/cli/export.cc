@@ -1,6 +1,6 @@
 #include "skyfix/report/export.h"
 
-#include <cstdio>
+#include <iostream>
 
 #include "skyfix/base/error.h"
 #include "skyfix/base/file.h"
@@ -13,7 +13,7 @@ namespace {
 struct ExportArguments {
   std::string run;
   std::string format;
-  std::string out;
+  std::string out = "-";
   std::string csv_separator = ",";
   bool tum_time_is_index = false;
   bool hloc_base_names = false;
@@ -41,11 +41,7 @@ std::string exported(const ExportArguments& arguments) {
 
 int run_export(const ExportArguments& arguments) {
   const std::string content = exported(arguments);
-  if (arguments.out.empty()) {
-    std::fwrite(content.data(), 1, content.size(), stdout);
-  } else {
-    write_file_atomic(arguments.out, content);
-  }
+  write_output(arguments.out, content, std::cout);
   return kExitOk;
 }
 
@@ -60,7 +56,8 @@ void add_export(CLI::App& root, const Globals&, Commands& commands) {
                   "csv, geojson (needs a georegistered map), tum, or hloc")
       ->required()
       ->check(CLI::IsMember({"csv", "geojson", "tum", "hloc"}));
-  app->add_option("--out", arguments->out, "File to write (default: standard output)");
+  app->add_option("--out", arguments->out, "File to write; - = standard output")
+      ->capture_default_str();
   app->add_option("--csv-separator", arguments->csv_separator, "Comma, semicolon, bar or tab")
       ->capture_default_str();
   app->add_flag("--tum-time-is-index", arguments->tum_time_is_index,

@@ -1,4 +1,5 @@
 #include <cstdio>
+#include <iostream>
 #include <optional>
 
 #include "skyfix/base/byte_size.h"
@@ -93,9 +94,9 @@ void take_common(const PlanArguments& arguments, Request& request) {
 
 int show(const Plan& plan, const PlanArguments& arguments) {
   if (!arguments.json.empty()) {
-    write_file_atomic(arguments.json, plan_json(plan).dump(2) + "\n");
+    write_output(arguments.json, plan_json(plan).dump(2) + "\n", std::cout);
   }
-  std::fputs(plan_table(plan).c_str(), stdout);
+  std::fputs(plan_table(plan).c_str(), table_stream(arguments.json));
   return plan.fits ? kExitOk : kExitDoesNotFit;
 }
 
@@ -142,7 +143,9 @@ void add_common_options(CLI::App& app, PlanArguments& arguments, const std::stri
   add(app, "--head-dtype", arguments.head_dtype, "Of their heads: bf16, fp32 or auto");
   add(app, "--offload", arguments.offload, offload);
   add(app, "--device", arguments.device, "cuda or cpu");
-  add(app, "--json", arguments.json, "Write the plan to this file too");
+  add(app, "--json", arguments.json,
+      "Write the plan to this file too; - = standard output, the table then goes to standard "
+      "error");
 }
 
 void add_plan_localize(CLI::App& parent, Commands& commands) {
