@@ -1,6 +1,7 @@
 #include "bench/commands.h"
 
 #include <iostream>
+#include <limits>
 #include <memory>
 #include <string>
 
@@ -62,7 +63,9 @@ void add_walk_options(CLI::App& app, MemoryArguments& arguments) {
                  "Of a frame; two of five are also the frame before's")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000));
-  app.add_option("--seed", walk.seed, "Same seed, same descriptors")->capture_default_str();
+  app.add_option("--seed", walk.seed, "Same seed, same descriptors")
+      ->capture_default_str()
+      ->check(CLI::Range(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()));
 }
 
 }  // namespace
@@ -80,7 +83,8 @@ BenchCommand add_match_command(CLI::App& parent, const int& threads) {
                   "49152x861x24,49152x5000x24,8192x6000x128; on a GPU "
                   "196608x861x24,196608x5000x24,196608x50000x24)");
   app->add_option("--dim", arguments->dimension, "Of sizes that do not name one")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->check(CLI::Range(1, kMostMatchEntries));
   app->add_option("--dtype", arguments->type, "Of our rows on a GPU: fp32, fp16 or bf16")
       ->capture_default_str();
   app->add_option("--repeat", arguments->options.repeat, "Rounds; the median is printed")
@@ -105,7 +109,8 @@ BenchCommand add_memory_command(CLI::App& parent, const int& threads) {
                   "Budget: all of the process's device memory")
       ->capture_default_str();
   app->add_option("--ref-cache-max-frames", options.cached_references,
-                  "References kept on the device, at most (default 8; 4 up to 8 GiB); 0 = none");
+                  "References kept on the device, at most (default 8; 4 up to 8 GiB); 0 = none")
+      ->check(CLI::Range(0, 1'000'000));
   app->add_option("--inject-allocation-failures", arguments->faults,
                   "nth=K, above=SIZE or probability=P[,seed=S]: make allocations fail");
   app->add_option("--peer", options.peer,

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <fstream>
+#include <new>
 #include <string>
 #include <thread>
 
@@ -46,6 +47,39 @@ double time_ms(const MatchMethod& method, DescriptorView query, DescriptorView m
       .count();
 }
 
+// Measures one row's method, or leaves a note why not.
+template <class Measure>
+void measure_or_note(MatchBenchmarkRow& row, Measure measure) {
+  if (!row.note.empty()) return;
+  try {
+    measure();
+  } catch (const std::bad_alloc&) {
+    row.note = kNotEnoughMemory;
+  }
+}
+
+// Fills rows, one a method, that have no note.
+void measure_rows(const std::vector<MatchMethod>& methods, const MatchData& data, int repeat,
+                  std::vector<MatchBenchmarkRow>& rows) {
+  const DescriptorView query = data.query_view();
+  const DescriptorView map = data.map_view();
+  for (std::size_t i = 0; i < methods.size(); ++i) {
+    measure_or_note(rows[i], [&] {
+      rows[i].equal = share_equal(data, methods[i].run(query, map));
+      rows[i].extra_bytes = measure_extra_bytes(methods[i], query, map);
+    });
+  }
+  std::vector<std::vector<double>> times(methods.size());
+  for (int r = 0; r < repeat; ++r) {
+    for (std::size_t i = 0; i < methods.size(); ++i) {
+      measure_or_note(rows[i], [&] { times[i].push_back(time_ms(methods[i], query, map)); });
+    }
+  }
+  for (std::size_t i = 0; i < methods.size(); ++i) {
+    if (rows[i].note.empty()) rows[i].ms = median(times[i]);
+  }
+}
+
 }  // namespace
 
 std::vector<MatchShape> default_match_sizes(std::string_view device) {
@@ -54,31 +88,23 @@ std::vector<MatchShape> default_match_sizes(std::string_view device) {
 }
 
 std::vector<MatchBenchmarkRow> benchmark_methods(const std::vector<MatchMethod>& methods,
-                                                 const MatchData& data, int repeat) {
-  const DescriptorView query = data.query_view();
-  const DescriptorView map = data.map_view();
+                                                 const MatchShape& shape, int repeat) {
   MatchBenchmarkRow blank;
   blank.device =
       "cpu x" + std::to_string(thread_count()) + " " + std::string(simd_name(best_simd()));
-  blank.shape = data.shape;
+  blank.shape = shape;
   blank.dtype = element_type_name(ElementType::float32);
-
   std::vector<MatchBenchmarkRow> rows(methods.size(), blank);
   for (std::size_t i = 0; i < methods.size(); ++i) {
     rows[i].method = methods[i].name;
     rows[i].note = methods[i].why_not;
-    if (!rows[i].note.empty()) continue;
-    rows[i].equal = share_equal(data, methods[i].run(query, map));
-    rows[i].extra_bytes = measure_extra_bytes(methods[i], query, map);
   }
-  std::vector<std::vector<double>> times(methods.size());
-  for (int r = 0; r < repeat; ++r) {
-    for (std::size_t i = 0; i < methods.size(); ++i) {
-      if (rows[i].note.empty()) times[i].push_back(time_ms(methods[i], query, map));
+  try {
+    measure_rows(methods, MatchData(shape), repeat, rows);
+  } catch (const std::bad_alloc&) {  // for the inputs
+    for (MatchBenchmarkRow& row : rows) {
+      if (row.note.empty()) row.note = kNotEnoughMemory;
     }
-  }
-  for (std::size_t i = 0; i < methods.size(); ++i) {
-    if (!times[i].empty()) rows[i].ms = median(times[i]);
   }
   return rows;
 }
@@ -86,7 +112,7 @@ std::vector<MatchBenchmarkRow> benchmark_methods(const std::vector<MatchMethod>&
 std::vector<MatchBenchmarkRow> benchmark_match(const MatchShape& shape,
                                                const MatchBenchmarkOptions& options) {
   set_all_thread_counts(options.threads);
-  return benchmark_methods(match_methods(shape), MatchData(shape), options.repeat);
+  return benchmark_methods(match_methods(shape), shape, options.repeat);
 }
 
 }  // namespace skyfix::bench

@@ -19,6 +19,9 @@
 namespace skyfix::bench {
 
 inline constexpr int kQueuedCalls = 20;
+// The note of a method that ran out of it.
+inline constexpr const char* kNotEnoughMemory = "not enough memory";
+inline constexpr int kMostMatchEntries = 65536;  // of a row
 
 struct MatchShape {
   std::int64_t n = 0;  // query rows

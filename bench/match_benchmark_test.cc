@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <new>
 #include <sstream>
 
 #include "bench/match_data.h"
@@ -27,6 +28,32 @@ TEST(MatchShapes, RefusesWhatIsNoSize) {
                            "99999999999x5", "16000000x5x65536", "1e3x5"}) {
     EXPECT_THROW(parse_match_shapes(text, 24), Error) << text;
   }
+}
+
+std::string complaint_about(const char* sizes, int dimension) {
+  try {
+    parse_match_shapes(sizes, dimension);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.reason(), Reason::bad_option);
+    return error.what();
+  }
+  return "";
+}
+
+TEST(MatchShapes, TheComplaintIsAboutWhatIsWrong) {
+  using ::testing::AllOf;
+  using ::testing::HasSubstr;
+  for (const int dimension : {0, -1, 65537}) {
+    EXPECT_THAT(complaint_about("10x10", dimension), HasSubstr("--dim is ")) << dimension;
+  }
+  EXPECT_THAT(complaint_about("10xten", 24), HasSubstr("is not a size"));
+  for (const char* sizes : {"16777217x5", "5x99999999999", "5x5x65537", "16000000x5x65536"}) {
+    EXPECT_THAT(complaint_about(sizes, 24),
+                AllOf(HasSubstr("too large"), HasSubstr("16777216 rows"),
+                      HasSubstr("65536 entries"), HasSubstr("4294967296 entries")))
+        << sizes;
+  }
+  EXPECT_EQ(complaint_about("16777216x5x256", 24), "");
 }
 
 TEST(MatchBenchmark, EveryMethodFindsTheNeighbours) {
@@ -55,11 +82,38 @@ TEST(MatchBenchmark, AMatrixThatDoesNotFitTheHostIsSkipped) {
 }
 
 TEST(MatchBenchmark, WhatCannotRunHasARowWithTheReason) {
-  const auto rows = benchmark_methods({{"absent", {}, "not available: no such library"}},
-                                      MatchData({20, 10, 8}), 3);
+  const auto rows =
+      benchmark_methods({{"absent", {}, "not available: no such library"}}, {20, 10, 8}, 3);
   ASSERT_EQ(rows.size(), 1u);
   EXPECT_EQ(rows[0].method, "absent");
   EXPECT_EQ(rows[0].note, "not available: no such library");
+}
+
+TEST(MatchBenchmark, WhatRunsOutOfMemoryHasARowAndTheOthersGoOn) {
+  const MatchMethod ours = match_methods({20, 10, 8}).front();
+  int calls = 0;
+  const auto later = [&](DescriptorView query, DescriptorView map) {
+    if (++calls == 4) throw std::bad_alloc();  // in the rounds, not in the first look
+    return ours.run(query, map);
+  };
+  const auto at_once = [](DescriptorView, DescriptorView) -> NearestNeighbours {
+    throw std::bad_alloc();
+  };
+  const auto rows =
+      benchmark_methods({{"at_once", at_once, ""}, {"later", later, ""}, ours}, {20, 10, 8}, 3);
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_EQ(rows[0].note, "not enough memory");
+  EXPECT_EQ(rows[1].note, "not enough memory");
+  EXPECT_EQ(rows[2].note, "");
+  EXPECT_EQ(rows[2].equal, 1.0);
+  EXPECT_GT(rows[2].ms, 0);
+  EXPECT_EQ(calls, 4);
+}
+
+TEST(MatchBenchmark, InputsThatDoNotFitGiveRowsThatSaySo) {
+  const auto rows = benchmark_methods(match_methods({1, 1, 8}), {std::int64_t{1} << 48, 10, 8}, 1);
+  ASSERT_EQ(rows.size(), 5u);
+  for (const MatchBenchmarkRow& row : rows) EXPECT_EQ(row.note, "not enough memory") << row.method;
 }
 
 TEST(MatchBenchmark, WritesOneCsvLineAMethodAndShape) {

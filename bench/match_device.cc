@@ -4,6 +4,8 @@
 #include <array>
 #include <chrono>
 #include <functional>
+#include <new>
+#include <optional>
 #include <string>
 
 #include "bench/match_data.h"
@@ -134,14 +136,26 @@ void measure(DeviceMatch& match, Device& device, const MatchData& data,
   row.queued_ms = measure_ms(device, run, kQueuedCalls);
 }
 
+// Which memory ran out: the device's, by its own words, or the host's.
+std::string note_of(const std::bad_alloc& failure) {
+  const auto* device = dynamic_cast<const OutOfDeviceMemory*>(&failure);
+  return device != nullptr ? device->what() : kNotEnoughMemory;
+}
+
 }  // namespace
 
 std::vector<MatchBenchmarkRow> benchmark_match_on(Device& device, MatchKernels& kernels,
                                                   const MatchShape& shape,
                                                   const MatchBenchmarkOptions& options) {
-  MatchData data(shape);
-  data.round_to(options.type);
-  DeviceMatch match(device, kernels, data, options.type);
+  std::optional<MatchData> data;
+  std::optional<DeviceMatch> match;
+  std::string lacking;
+  try {
+    data.emplace(shape).round_to(options.type);
+    match.emplace(device, kernels, *data, options.type);
+  } catch (const std::bad_alloc& failure) {
+    lacking = note_of(failure);
+  }
   std::vector<MatchBenchmarkRow> rows;
   const auto add = [&](const std::string& method, const std::function<void()>& run) {
     MatchBenchmarkRow row;
@@ -149,19 +163,20 @@ std::vector<MatchBenchmarkRow> benchmark_match_on(Device& device, MatchKernels& 
     row.device = device.name();
     row.shape = shape;
     row.dtype = element_type_name(options.type);
+    row.note = lacking;
     try {
-      measure(match, device, data, run, options.repeat, row);
-    } catch (const OutOfDeviceMemory& failure) {
-      row.note = failure.what();
+      if (match) measure(*match, device, *data, run, options.repeat, row);
+    } catch (const std::bad_alloc& failure) {
+      row.note = note_of(failure);
     }
     device.trim();
     rows.push_back(row);
   };
-  add("skyfix", [&] { match.run_skyfix(); });
+  add("skyfix", [&] { match->run_skyfix(); });
   if (options.type != ElementType::float32) return rows;  // a product of 16 bits would not be exact
   const DeviceKind kind = device.kind();
-  add("torch_full", [&] { match_by_full_matrix(match.arrays(), kind); });
-  add("torch_chunks", [&] { match_by_chunks(match.arrays(), kind, kTorchChunkRows); });
+  add("torch_full", [&] { match_by_full_matrix(match->arrays(), kind); });
+  add("torch_chunks", [&] { match_by_chunks(match->arrays(), kind, kTorchChunkRows); });
   return rows;
 }
 

@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include <new>
+
 #include "bench/torch_peers.h"
 
 namespace skyfix::bench {
@@ -59,6 +61,23 @@ TEST(DeviceMatch, WhatRunsOutOfMemoryHasARowThatSaysSo) {
   EXPECT_EQ(rows[0].ms, 0);
   // LibTorch's memory on the CPU is not the stand-in's: these go on.
   EXPECT_EQ(rows[1].equal, 1.0);
+}
+
+TEST(DeviceMatch, InputsThatDoNotFitGiveRowsThatSaySo) {
+  const auto rows = rows_on(512, ElementType::float32);
+  ASSERT_EQ(rows.size(), 3u);
+  for (const MatchBenchmarkRow& row : rows) {
+    EXPECT_THAT(row.note, ::testing::HasSubstr("out of device memory")) << row.method;
+    EXPECT_EQ(row.ms, 0);
+  }
+}
+
+// 512 TiB: more than a process can address, so that nothing is touched.
+TEST(TorchPeers, AMatrixThatTheHostRefusesIsALackOfMemory) {
+  constexpr std::int64_t kRows = std::int64_t{1} << 24, kColumns = std::int64_t{1} << 23;
+  const MatchArrays arrays{nullptr, nullptr, kRows,   kColumns, 1,
+                           nullptr, nullptr, nullptr, nullptr};
+  EXPECT_THROW(match_by_full_matrix(arrays, DeviceKind::cpu), std::bad_alloc);
 }
 
 TEST(TorchPeers, ChunksOfAnySizeGiveTheWholeMatrixsResult) {

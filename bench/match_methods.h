@@ -22,9 +22,9 @@ std::vector<MatchMethod> match_methods(const MatchShape& shape);
 // FAISS alone.
 MatchMethod faiss_method();
 
-// Measures them in turns on the CPU.
+// Measures them in turns on the CPU. What runs out of memory gets a row that says so.
 std::vector<MatchBenchmarkRow> benchmark_methods(const std::vector<MatchMethod>& methods,
-                                                 const MatchData& data, int repeat);
+                                                 const MatchShape& shape, int repeat);
 
 // For our pool, LibTorch, OpenMP (FAISS) and OpenBLAS alike.
 void set_all_thread_counts(std::size_t threads);

@@ -99,7 +99,7 @@ class Bench {
     if (!options_.all && double(shape.n) * shape.m * shape.d > kMostFaissProducts) {
       peers[0].why_not = "skipped: takes long on a CPU; --all runs it";
     }
-    for (MatchBenchmarkRow& row : benchmark_methods(peers, MatchData(shape), options_.repeat)) {
+    for (MatchBenchmarkRow& row : benchmark_methods(peers, shape, options_.repeat)) {
       rows.push_back(std::move(row));
     }
     return rows;
@@ -124,20 +124,31 @@ void check_options(const MatchBenchmarkOptions& options) {
 }  // namespace
 
 MatchShape parse_match_shape(std::string_view text, int default_dimension) {
+  if (default_dimension < 1 || default_dimension > kMostMatchEntries) {
+    throw Error(Reason::bad_option, fmt::format("--dim is {}; allowed is 1 to {}",
+                                                default_dimension, kMostMatchEntries));
+  }
   const std::vector<std::string_view> parts = split(text, 'x');
   std::int64_t numbers[3] = {0, 0, default_dimension};
   bool good = parts.size() == 2 || parts.size() == 3;
   for (std::size_t i = 0; good && i < parts.size(); ++i) {
     const std::optional<long long> number = parse_integer(parts[i]);
-    good = number && *number >= 1 && *number <= kMostRows;
+    good = number && *number >= 1;
     if (good) numbers[i] = *number;
   }
-  const auto [n, m, d] = numbers;
-  if (!good || d < 1 || d > 65536 || std::max(n, m) * d > kMostEntries) {
+  if (!good) {
     throw Error(Reason::bad_option,
                 fmt::format("'{}' is not a size: write rows of the query x rows of the map "
                             "[x entries of a row], e.g. 8192x6000x128",
                             text));
+  }
+  const auto [n, m, d] = numbers;
+  if (d < 1 || d > kMostMatchEntries || std::max(n, m) > kMostRows ||
+      std::max(n, m) * d > kMostEntries) {
+    throw Error(Reason::bad_option,
+                fmt::format("'{}' is too large: a side may have {} rows, a row {} entries, and a "
+                            "side {} entries in all",
+                            text, kMostRows, kMostMatchEntries, kMostEntries));
   }
   return {n, m, static_cast<int>(d)};
 }

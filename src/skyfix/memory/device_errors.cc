@@ -21,7 +21,8 @@ constexpr Sign kSigns[] = {
     {"pinned memory", MemoryFailure::pinned},
 };
 constexpr std::string_view kOutOfMemory[] = {"out of memory", "cudaErrorMemoryAllocation",
-                                             "CUDA_ERROR_OUT_OF_MEMORY"};
+                                             "CUDA_ERROR_OUT_OF_MEMORY",
+                                             "DefaultCPUAllocator: can't allocate memory"};
 constexpr Sign kPlaces[] = {
     {"GraphInstantiate", MemoryFailure::graph},
     {"GraphLaunch", MemoryFailure::graph},

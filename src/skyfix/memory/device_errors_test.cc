@@ -28,6 +28,14 @@ TEST(DeviceErrors, EveryPartThatRunsOutOfMemoryIsRecognised) {
               Optional(Eq(MemoryFailure::pinned)));
 }
 
+TEST(DeviceErrors, SoIsTheHosts) {
+  EXPECT_THAT(
+      memory_failure_in("[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: "
+                        "can't allocate memory: you tried to allocate 137438953472 bytes. "
+                        "Error code 12 (Cannot allocate memory)"),
+      Optional(Eq(MemoryFailure::allocator)));
+}
+
 TEST(DeviceErrors, OtherErrorsAreNot) {
   for (const char* text :
        {"CUDA error: an illegal memory access was encountered", "unspecified launch failure",
