@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <numeric>
+#include <regex>
 #include <sstream>
 
 #include "skyfix/base/error.h"
@@ -178,6 +180,24 @@ TEST(MemoryBenchmark, PrintsASummaryAndWritesALineAFrame) {
                                          "cache_frames,retries,given_up,pairs,ms\n0,"));
   EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 13);
   std::filesystem::remove(options.csv);
+}
+
+TEST(MemoryBenchmark, ThePartsOfThePeakAddUp) {
+  std::ostringstream out;
+  EXPECT_EQ(run_memory_benchmark(small_options(), out, out), 0);
+  const std::string text = out.str();
+  const std::size_t at = text.find("peak allocated ");
+  ASSERT_NE(at, std::string::npos);
+  const std::string line = text.substr(at, text.find('\n', at) - at);
+  const std::regex figure("([0-9]+) B");
+  std::vector<std::uint64_t> bytes;
+  for (std::sregex_iterator i(line.begin(), line.end(), figure), end; i != end; ++i) {
+    bytes.push_back(std::stoull((*i)[1]));
+  }
+  ASSERT_GT(bytes.size(), 3u) << line;
+  EXPECT_GT(bytes[0], 0u);
+  EXPECT_EQ(std::accumulate(bytes.begin() + 1, bytes.end(), std::uint64_t{0}), bytes[0]) << line;
+  EXPECT_THAT(line, ::testing::HasSubstr("rounding"));
 }
 
 TEST(MemoryBenchmark, RefusesOptionsThatMakeNoSense) {

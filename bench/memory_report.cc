@@ -61,13 +61,14 @@ OpenedDevice open_gpu(const MemoryBenchmarkOptions& options) {
   return opened;
 }
 
-std::string owners_text(const LedgerFigures& figures) {
+// The parts of the peak: what owners asked for, and what the allocator adds. They add up.
+std::string peak_parts(const LedgerFigures& figures) {
   std::string text;
   for (const auto& [owner, each] : figures.by_owner) {
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", owner,
-                        format_byte_size(each.bytes_at_peak));
+    text += fmt::format("{} {} B, ", owner, each.bytes_at_peak);
   }
-  return text;
+  return text + fmt::format("the allocator's rounding {} B",
+                            figures.device.peak_allocated_bytes - figures.peak_bytes);
 }
 
 std::string summary_of(const MemoryRun& run, std::uint64_t cap_bytes) {
@@ -76,7 +77,7 @@ std::string summary_of(const MemoryRun& run, std::uint64_t cap_bytes) {
       fmt::format("frames done {}, lost {}\nretries {} ({} failures injected)\n",
                   run.frames.size() - run.lost(), run.lost(), run.retries(), run.injected);
   text += fmt::format("peak allocated {} B ({})\n", device.peak_allocated_bytes,
-                      owners_text(run.figures));
+                      peak_parts(run.figures));
   text += fmt::format("peak reserved {} B of at most {} B; device used {} B\n",
                       device.peak_reserved_bytes, cap_bytes, run.peak_used_bytes);
   text += fmt::format("peak reserved less peak allocated {} B, allowed {} B: {}\n",
