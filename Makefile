@@ -8,7 +8,7 @@ BIN := build/release/bin/skyfix
 help:
 	@echo 'make demo    install, build, localize 40 simulated photos, draw demo/map.svg'
 	@echo 'make test    install, build, run every test'
-	@echo 'make build   the release binary at $(BIN)'
+	@echo 'make build   the release binaries at $(BIN) and $(BIN)-bench'
 	@echo 'make lint    clang-format and clang-tidy'
 	@echo 'make asan    the core rooms under the address and undefined-behaviour sanitizers'
 	@echo 'make fuzz    every parser fuzzer, FUZZ_SECONDS (20) each'
@@ -23,7 +23,7 @@ build:
 .PHONY: compile
 compile:
 	@[ -f build/release/build.ninja ] || cmake --preset release >/dev/null
-	cmake --build --preset release -j $(JOBS) --target skyfix
+	cmake --build --preset release -j $(JOBS) --target skyfix skyfix_bench_main
 
 demo:
 	@echo 'Skyfix demo. The first time this installs packages and compiles: about 10 minutes on 2 cores.'
