@@ -2,11 +2,13 @@
 // OpenCV, FFmpeg and FAISS are not installed, e.g. on a machine that only has the GPU.
 #include <cstdio>
 #include <exception>
+#include <new>
 #include <vector>
 
 #include "bench/commands.h"
 #include "skyfix/base/error.h"
 #include "skyfix/base/version.h"
+#include "skyfix/cli/parse_errors.h"
 
 namespace {
 
@@ -20,8 +22,10 @@ int run(const std::vector<skyfix::bench::BenchCommand>& commands) {
   } catch (const skyfix::Error& error) {
     std::fprintf(stderr, "skyfix-bench: %s (%s)\n", error.what(),
                  std::string(skyfix::reason_name(error.reason())).c_str());
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr, "skyfix-bench: not enough memory (out_of_memory)\n");
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "skyfix-bench: %s\n", error.what());
+    std::fprintf(stderr, "skyfix-bench: %s (internal)\n", error.what());
   }
   return kExitCannotRun;
 }
@@ -43,7 +47,9 @@ int main(int argc, char** argv) {
   try {
     root.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return root.exit(error) == 0 ? 0 : kExitCannotRun;
+    if (error.get_exit_code() == 0) return root.exit(error);  // help and version
+    std::fprintf(stderr, "%s\n", skyfix::cli::parse_error_text(root, error).c_str());
+    return kExitCannotRun;
   }
   return run(commands);
 }

@@ -3,7 +3,9 @@
 
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <sstream>
 
 #include "process.h"
 #include "simulated.h"
@@ -50,6 +52,51 @@ TEST(CommandLine, MissingAndBadValuesSayWhatIsAllowed) {
       skyfix({"localize", "--map", "m", "--input", "i", "--out", "o", "--vpr-top-k", "0"}).err,
       HasSubstr("--vpr-top-k"));
   EXPECT_EQ(skyfix({"simulate", "--out", "/tmp/never", "--width", "-5"}).status, 2);
+}
+
+// Status 2, nothing on standard output, and one line that ends in the reason code.
+std::string complaint(const Outcome& outcome) {
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+  EXPECT_THAT(outcome.err, ::testing::EndsWith(" --help (bad_option)\n"));
+  return outcome.err;
+}
+
+TEST(CommandLine, EveryComplaintSaysWhatIsAllowedAndEndsInTheReasonCode) {
+  const std::vector<std::pair<std::vector<std::string>, const char*>> cases = {
+      {{"plan", "localize", "--width", "1e3"}, "--width: '1e3' is not a whole number."},
+      {{"simulate", "--out", "x", "--gps-noise", "low"}, "--gps-noise: 'low' is not a number."},
+      {{"bench", "match", "--repeat", "x"}, "--repeat: 'x' is not allowed; allowed is 1 to 1000."},
+      {{"bench", "match", "--repeat"}, "--repeat: its value is missing."},
+      {{"export", "x", "--format", "kml"}, "'kml' is not allowed; allowed is csv, geojson, tum or"},
+      {{"plan", "localize", "--width", "3"}, "--height is required."},
+      {{"bench"}, "a command is missing: match, memory or localize."},
+      {{"doctor", "--jsno"}, "'--jsno' is not known to doctor. Did you mean '--json'?"},
+      {{"--threads", "-1", "doctor"}, "--threads: '-1' is not allowed; allowed is 0 to 1024."},
+  };
+  for (const auto& [arguments, text] : cases) {
+    EXPECT_THAT(complaint(skyfix(arguments)), HasSubstr(text));
+  }
+}
+
+TEST(CommandLine, BenchmarksRefuseNumbersBelowZeroByName) {
+  const std::vector<std::pair<std::vector<std::string>, std::string>> commands = {
+      {{"match", "--sizes", "10x10"}, "--dim --repeat"},
+      {{"memory", "localize"},
+       "--ref-cache-max-frames --frames --query-rows --dim --map-points --references --seed"},
+      {{"localize", "--map", "m", "--input", "i"}, "--repeat"}};
+  for (const auto& [command, options] : commands) {
+    std::istringstream names(options);
+    for (std::string option; names >> option;) {
+      std::vector<std::string> arguments = {"bench"};
+      arguments.insert(arguments.end(), command.begin(), command.end());
+      arguments.insert(arguments.end(), {option, "-1"});
+      EXPECT_THAT(complaint(skyfix(arguments)), HasSubstr(option + ": '-1' is not allowed"));
+    }
+  }
+  EXPECT_THAT(complaint(skyfix({"bench", "match", "--sizes", "10x10", "--dim", "0"})),
+              HasSubstr("--dim: '0' is not allowed; allowed is 1 to 65536."));
 }
 
 TEST(CommandLine, AFullDiskIsNoSuccess) {

@@ -1,15 +1,12 @@
-#include <spdlog/fmt/fmt.h>
-
 #include <cstdio>
 #include <new>
-#include <span>
 
 #include "skyfix/base/error.h"
 #include "skyfix/base/log.h"
 #include "skyfix/base/parallel.h"
-#include "skyfix/base/text.h"
 #include "skyfix/base/version.h"
 #include "skyfix/cli/commands.h"
+#include "skyfix/cli/parse_errors.h"
 
 namespace skyfix::cli {
 namespace {
@@ -33,48 +30,8 @@ void add_globals(CLI::App& root, Globals& globals) {
   root.add_flag("--no-progress", globals.no_progress, "No progress bar, even on a terminal");
 }
 
-// The innermost subcommand that the arguments named.
-const CLI::App* innermost(const CLI::App* app) {
-  while (!app->get_subcommands().empty()) app = app->get_subcommands().front();
-  return app;
-}
-
-void collect_names(const CLI::App& app, std::vector<std::string>& names) {
-  for (const CLI::App* child : app.get_subcommands([](const CLI::App*) { return true; })) {
-    names.push_back(child->get_name());
-  }
-  for (const CLI::Option* option : app.get_options([](const CLI::Option*) { return true; })) {
-    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-  }
-}
-
-// What to say about arguments that nobody understands: the nearest names.
-std::string explain_unknown(const CLI::App& root) {
-  const CLI::App* app = innermost(&root);
-  std::vector<std::string> names;
-  collect_names(*app, names);
-  if (app != &root) collect_names(root, names);
-  std::string text;
-  for (const std::string& word : root.remaining(true)) {
-    const std::string bare = word.substr(0, word.find('='));
-    text +=
-        fmt::format("'{}' is not known to {}.", word, app == &root ? "skyfix" : app->get_name());
-    if (const auto near = nearest_name(bare, names))
-      text += fmt::format(" Did you mean '{}'?", *near);
-    break;
-  }
-  return text;
-}
-
 int report_parse_error(const CLI::App& root, const CLI::ParseError& error) {
-  const CLI::App* app = innermost(&root);
-  std::string path;
-  for (const CLI::App* at = app; at != nullptr; at = at->get_parent()) {
-    path = at->get_name() + (path.empty() ? "" : " " + path);
-  }
-  const std::string unknown = explain_unknown(root);
-  std::fprintf(stderr, "skyfix: %s\n        See %s --help\n",
-               unknown.empty() ? error.what() : unknown.c_str(), path.c_str());
+  std::fprintf(stderr, "%s\n", parse_error_text(root, error).c_str());
   return kExitCannotRun;
 }
 
