@@ -24,6 +24,14 @@ struct Finding {
 };
 using Findings = std::vector<Finding>;
 
+// Where the libraries that the GPU part lacks come from.
+constexpr const char* kLibraryRemedy =
+#ifdef SKYFIX_RELOCATABLE
+    "make this folder with scripts/dist --gpu, in Skyfix's source tree";
+#else
+    "scripts/wheels install compile gpu";
+#endif
+
 std::string cuda_text(int version) {
   return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
 }
@@ -92,7 +100,7 @@ void look_at_gpu(Findings& findings) {
     findings.push_back({"GPU part", "not in use: " + library.why_not(),
                         "the CPU is used. With an NVIDIA card: install driver 580 or newer"});
     if (!complaint.empty() && complaint != library.why_not()) {
-      findings.push_back({"", "it also lacks: " + complaint, "scripts/wheels install compile gpu"});
+      findings.push_back({"", "it also lacks: " + complaint, kLibraryRemedy});
     }
     return;
   }
