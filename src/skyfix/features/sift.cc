@@ -14,6 +14,7 @@
 
 #include "skyfix/base/error.h"
 #include "skyfix/base/parallel.h"
+#include "skyfix/image/opencv_memory.h"
 
 namespace skyfix {
 namespace {
@@ -81,11 +82,13 @@ FeatureSet Sift::extract(const Image& image) const {
                        const_cast<std::uint8_t*>(image.pixels.data()));
   // One detector for each call: OpenCV does not promise that one can be shared by threads. It keeps
   // all features as strong as the weakest wanted one; the surplus is cut off below.
-  const auto detector = cv::SIFT::create(options_.max_features, kOctaveLayers,
-                                         options_.contrast_threshold, kEdgeThreshold, kSigma);
   std::vector<cv::KeyPoint> found;
   cv::Mat descriptors;
-  detector->detectAndCompute(pixels, cv::noArray(), found, descriptors);
+  call_opencv([&] {
+    cv::SIFT::create(options_.max_features, kOctaveLayers, options_.contrast_threshold,
+                     kEdgeThreshold, kSigma)
+        ->detectAndCompute(pixels, cv::noArray(), found, descriptors);
+  });
 
   std::vector<Keypoint> keypoints(found.size());
   std::transform(found.begin(), found.end(), keypoints.begin(), from_opencv);

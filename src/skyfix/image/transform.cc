@@ -8,6 +8,7 @@
 
 #include "skyfix/image/codec.h"
 #include "skyfix/image/image.h"
+#include "skyfix/image/opencv_memory.h"
 
 namespace skyfix {
 namespace {
@@ -28,7 +29,9 @@ Image resize(const Image& image, int width, int height) {
   const bool shrinks = width <= image.width && height <= image.height;
   Image out = codec::blank_image(width, height, image.channels);
   cv::Mat to = view_of(out);
-  cv::resize(view_of(image), to, to.size(), 0, 0, shrinks ? cv::INTER_AREA : cv::INTER_CUBIC);
+  call_opencv([&] {
+    cv::resize(view_of(image), to, to.size(), 0, 0, shrinks ? cv::INTER_AREA : cv::INTER_CUBIC);
+  });
   return out;
 }
 
@@ -48,7 +51,7 @@ Image turn(const Image& image, int quarters) {
   constexpr int kRotations[] = {0, cv::ROTATE_90_CLOCKWISE, cv::ROTATE_180,
                                 cv::ROTATE_90_COUNTERCLOCKWISE};
   cv::Mat to = view_of(out);
-  cv::rotate(view_of(image), to, kRotations[clockwise]);
+  call_opencv([&] { cv::rotate(view_of(image), to, kRotations[clockwise]); });
   return out;
 }
 
@@ -56,7 +59,10 @@ Image blur(const Image& image, double sigma_px) {
   if (sigma_px <= 0) return image;
   Image out = codec::blank_image(image.width, image.height, image.channels);
   cv::Mat to = view_of(out);
-  cv::GaussianBlur(view_of(image), to, cv::Size(0, 0), sigma_px, sigma_px, cv::BORDER_REFLECT_101);
+  call_opencv([&] {
+    cv::GaussianBlur(view_of(image), to, cv::Size(0, 0), sigma_px, sigma_px,
+                     cv::BORDER_REFLECT_101);
+  });
   return out;
 }
 
@@ -64,7 +70,7 @@ Image to_grey(const Image& image) {
   if (image.channels == 1) return image;
   Image out = codec::blank_image(image.width, image.height, 1);
   cv::Mat to = view_of(out);
-  cv::cvtColor(view_of(image), to, cv::COLOR_RGB2GRAY);
+  call_opencv([&] { cv::cvtColor(view_of(image), to, cv::COLOR_RGB2GRAY); });
   return out;
 }
 
@@ -73,7 +79,7 @@ Image codec::to_channels(Image image, int channels) {
   if (channels == 1) return to_grey(image);
   Image out = codec::blank_image(image.width, image.height, 3);
   cv::Mat to = view_of(out);
-  cv::cvtColor(view_of(image), to, cv::COLOR_GRAY2RGB);
+  call_opencv([&] { cv::cvtColor(view_of(image), to, cv::COLOR_GRAY2RGB); });
   return out;
 }
 
