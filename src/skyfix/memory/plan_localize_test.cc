@@ -56,6 +56,16 @@ void expect_alternatives_fit(const LocalizeRequest& request, const Budget& budge
   }
 }
 
+TEST(PlanLocalize, ATinyBudgetIsAnsweredWithoutNetworks) {
+  const LocalizeRequest request{.width = 4000, .height = 3000, .frames = 5};
+  const Plan plan = plan_localize(request, budget_of(629ULL << 20)).plan;
+  EXPECT_FALSE(plan.fits);
+  ASSERT_GE(plan.alternatives.size(), 3u);
+  for (const PlanAlternative& each : plan.alternatives) {
+    for (const PlanOption& option : each.options) EXPECT_NE(option.name, "--features");
+  }
+}
+
 TEST(PlanLocalize, TheReferenceCacheFollowsTheBudget) {
   EXPECT_EQ(plan(kSift, 24 * kGiB).settings.ref_cache_frames, 8);
   EXPECT_EQ(plan(kSift, 8 * kGiB + 1).settings.ref_cache_frames, 8);

@@ -101,8 +101,9 @@ class PlanSearch {
   // For each lever its mildest step that fits: alone, or together with the first of `reliefs` (each
   // a set of savings, the mildest first) that makes it fit. What only adds to another alternative
   // is left out. Before them more host memory, where that alone is short; after them the smallest
-  // budget as asked. While there are fewer than three: the smallest
-  // budgets with all savings, with the strongest step of each lever, and with `usual` settings.
+  // budget as asked. While there are fewer than three: the budget that gives up nothing, the
+  // smallest budgets with all savings, with the strongest step of each lever, and with `usual`
+  // settings.
   std::vector<PlanAlternative> alternatives(const Question& asked,
                                             const std::vector<PlanLever<Request>>& levers,
                                             const std::vector<PlanChange<Request>>& reliefs,
@@ -113,6 +114,9 @@ class PlanSearch {
     }
     for (const PlanLever<Request>& lever : levers) try_lever(asked, lever, reliefs, found);
     add(asked, budget_raised_to_fit(asked, asked), "the smallest budget for these settings", found);
+    if (const auto roomy = roomy_budget(asked); roomy && found.size() < kEnough) {
+      add(asked, *roomy, "the budget at which nothing is given up", found);
+    }
     add_with_budget(asked, reliefs.back(), "every saving", found);
     for (const PlanLever<Request>& lever : levers) {
       if (!lever.steps.empty()) add_with_budget(asked, lever.steps.back(), lever.what, found);
@@ -124,6 +128,7 @@ class PlanSearch {
  private:
   static constexpr std::uint64_t kMiB = 1ULL << 20;
   static constexpr std::uint64_t kLargest = 1ULL << 62;
+  static constexpr std::uint64_t kRoomy = 8ULL << 30;
   static constexpr std::size_t kEnough = 3;
 
   static std::uint64_t whole_mib(std::uint64_t bytes) { return (bytes + kMiB - 1) / kMiB * kMiB; }
@@ -140,6 +145,27 @@ class PlanSearch {
     Question smallest = smallest_budget_that_fits(changed);
     smallest.budget.gpu_bytes = std::max(smallest.budget.gpu_bytes, asked.budget.gpu_bytes);
     return smallest;
+  }
+
+  // The smallest budget, in whole MiB, with the settings that 8 GiB would have.
+  std::optional<Question> roomy_budget(Question question) const {
+    question.budget.gpu_bytes = kRoomy;
+    const Plan best = plan_(question);
+    if (!best.fits || question.request.device == DeviceKind::cpu) return std::nullopt;
+    std::uint64_t low = smallest_budget(question.budget) / kMiB;
+    std::uint64_t high = kRoomy / kMiB;
+    while (low < high) {
+      const std::uint64_t middle = low + (high - low) / 2;
+      question.budget.gpu_bytes = middle * kMiB;
+      const Plan plan = plan_(question);
+      if (plan.fits && plan.settings == best.settings) {
+        high = middle;
+      } else {
+        low = middle + 1;
+      }
+    }
+    question.budget.gpu_bytes = high * kMiB;
+    return question;
   }
 
   // The host budget that the settings need which the GPU budget alone allows.
