@@ -7,6 +7,8 @@
 #include <limits>
 #include <memory>
 #include <mutex>
+#include <new>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -79,22 +81,33 @@ class Pool {
   Pool() : threads_(std::max(1u, std::thread::hardware_concurrency())) {}
   ~Pool() { stop_workers(); }
 
+  // A worker's life. `seen`: the last job that was given out before it was born.
+  void serve(std::size_t seen) {
+    inside_pool = true;
+    for (;;) {
+      std::unique_lock state(mutex_);
+      wake_.wait(state, [&] { return stopping_ || generation_ != seen; });
+      if (stopping_) return;
+      seen = generation_;
+      Job* job = job_;
+      state.unlock();
+      job->work();
+      state.lock();
+      if (--busy_ == 0) idle_.notify_one();
+    }
+  }
+
+  // Where the system gives no more threads, or no memory for them, those that are there do the
+  // work.
   void start_workers() {
-    while (workers_.size() + 1 < threads_) {
-      workers_.emplace_back([this, seen = generation_]() mutable {
-        inside_pool = true;
-        for (;;) {
-          std::unique_lock state(mutex_);
-          wake_.wait(state, [&] { return stopping_ || generation_ != seen; });
-          if (stopping_) return;
-          seen = generation_;
-          Job* job = job_;
-          state.unlock();
-          job->work();
-          state.lock();
-          if (--busy_ == 0) idle_.notify_one();
-        }
-      });
+    try {
+      while (workers_.size() + 1 < threads_) {
+        workers_.emplace_back([this, seen = generation_] { serve(seen); });
+      }
+    } catch (const std::system_error&) {
+      threads_ = workers_.size() + 1;
+    } catch (const std::bad_alloc&) {
+      threads_ = workers_.size() + 1;
     }
   }
 

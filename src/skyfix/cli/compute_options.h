@@ -15,7 +15,7 @@ struct ComputeArguments {
   std::string device = "auto";
   std::string gpu_memory;                // empty = what is free, less a margin
   std::string host_memory;               // empty = no limit
-  std::int64_t cached_references = -1;   // -1 = by the budget
+  std::string cached_references = "auto";
   std::string allocation_failures;       // see parse_fault_plan
   std::int64_t no_allocation_after = 0;  // frames; 0 = off
 

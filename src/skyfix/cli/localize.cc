@@ -144,22 +144,25 @@ InputList read_input(const LocalizeArguments& arguments) {
   return input;
 }
 
-// Of the first photo that can be read: photos of a flight are of one size.
-std::optional<ImageInfo> usual_size(const InputList& input) {
+// Of the largest photo: sizes come from the headers alone.
+std::optional<ImageInfo> largest_size(const InputList& input) {
+  std::optional<ImageInfo> largest;
+  const auto pixels = [](const ImageInfo& info) { return std::int64_t{info.width} * info.height; };
   for (const InputPhoto& photo : input.photos) {
     try {
-      return probe_image(photo.path);
+      const ImageInfo info = probe_image(photo.path);
+      if (!largest || pixels(info) > pixels(*largest)) largest = info;
     } catch (const Error&) {
       // A photo that cannot be read gets its record later.
     }
   }
-  return std::nullopt;
+  return largest;
 }
 
 // Opens what the run computes with, and says how its memory is planned.
 Compute open_planned(const LocalizeArguments& arguments, const InputList& input, const Map& map) {
   ComputeOptions options = arguments.compute.parsed();
-  if (const auto photo = usual_size(input)) {
+  if (const auto photo = largest_size(input)) {
     if (options.host_bytes) {
       require_host_memory(*options.host_bytes, photo->width, photo->height,
                           arguments.options.query_features.max_long_side_px);
@@ -185,8 +188,14 @@ BatchResult work_through(const LocalizeArguments& arguments, const Localizer& lo
     const bool warm = ++frames == arguments.compute.no_allocation_after;
     if (warm && compute.ledger) compute.ledger->forbid_allocations(true);
   };
-  const BatchResult result = run_batch(localizer, input.photos, folder.recorded_fixes(), sink,
-                                       *globals.progress(), interrupted);
+  BatchResult result;
+  try {
+    result = run_batch(localizer, input.photos, folder.recorded_fixes(), sink, *globals.progress(),
+                       interrupted);
+  } catch (const AllocationForbidden& forbidden) {
+    folder.finish(RunState::stopped, forbidden.what());
+    throw Error(Reason::internal, std::string(forbidden.what()) + " (--no-allocation-after)");
+  }
   if (!result.device_failure.empty()) {
     folder.finish(RunState::stopped, result.device_failure);
   } else {
@@ -200,6 +209,10 @@ int report_run(const LocalizeArguments& arguments, const Map& map, const RunFold
   const std::vector<Record> records = read_run(arguments.out).records;
   draw_sketch(arguments.out, map, records);
   std::puts(run_summary(records).c_str());
+  if (const auto starved = folder.counts().memory_failures(); starved > 0) {
+    log::warn("{} frames ended for want of memory: the same command with --resume takes them again",
+              starved);
+  }
   if (!result.device_failure.empty()) {
     throw Error(Reason::device_failed,
                 result.device_failure +
@@ -241,6 +254,10 @@ int run_localize(LocalizeArguments arguments, const Globals& globals) {
                                       : RunFolder::create(arguments.out, setup);
   if (!folder.recorded().empty()) {
     log::info("{} frames are recorded already and are kept", folder.recorded().size());
+  }
+  if (folder.taken_again() > 0) {
+    log::info("{} frames from the first that ended for want of memory on are taken again",
+              folder.taken_again());
   }
   const BatchResult result = work_through(arguments, localizer, input, compute, folder, globals);
   return report_run(arguments, map, folder, result);
@@ -315,8 +332,10 @@ void add_localize(CLI::App& root, const Globals& globals, Commands& commands) {
   app->add_option("--query-end", arguments->query_end, "Last photo, included; -1 = the last")
       ->capture_default_str();
   app->add_flag("--dry-run", arguments->dry_run, "Only list the photos that would be used");
-  app->add_flag("--resume", arguments->resume,
-                "Go on with a run that was cut, keeping what it recorded");
+  app->add_flag(
+      "--resume", arguments->resume,
+      "Go on with a run that was cut, keeping what it recorded; from the first frame that ended "
+      "for want of memory on, frames are taken again");
   app->add_flag("--strict", arguments->strict, "Exit status 1 if any photo has no fix");
   app->add_flag("--verify-map", arguments->verify_map, "Compare the map's hashes first");
   add_matching_options(*app, *arguments);

@@ -55,7 +55,7 @@ int run_command(const Globals& globals, const Commands& commands) {
   } catch (const std::bad_alloc&) {
     std::fprintf(stderr, "skyfix: not enough memory (out_of_memory)\n");
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "skyfix: %s\n        This is a fault of the program; please report it.\n",
+    std::fprintf(stderr, "skyfix: %s: a fault of the program, please report it (internal)\n",
                  error.what());
   }
   return kExitCannotRun;

@@ -24,6 +24,10 @@ Compute on_cpu(const ComputeOptions& options) {
                 "--inject-allocation-failures needs a device whose allocations can fail: add "
                 "--device cuda or --device host");
   }
+  if (options.forbids_allocations) {
+    throw Error(Reason::bad_option,
+                "--no-allocation-after needs a device: add --device cuda or --device host");
+  }
   Compute compute;
   compute.matcher = std::make_unique<PoolMatcher>();
   return compute;
@@ -111,7 +115,13 @@ std::uint64_t resident_bytes() {
 
 }  // namespace
 
+void require_device_name(const std::string& name) {
+  if (name == "auto" || name == "cpu" || name == "cuda" || name == "host") return;
+  throw Error(Reason::bad_option, "--device is '" + name + "'; allowed is auto, cpu, cuda or host");
+}
+
 Compute open_compute(const ComputeOptions& options) {
+  require_device_name(options.device);
   if (options.device == "auto") {
     const std::string why_not = why_no_gpu();
     if (why_not.empty()) return on_gpu(options);
@@ -123,9 +133,7 @@ Compute open_compute(const ComputeOptions& options) {
   }
   if (options.device == "cpu") return on_cpu(options);
   if (options.device == "host") return on_host_device(options);
-  if (options.device == "cuda") return on_gpu(options);
-  throw Error(Reason::bad_option,
-              "--device is '" + options.device + "'; allowed is auto, cpu or cuda");
+  return on_gpu(options);
 }
 
 LocalizeRequest shape_of_run(const MapFeatures& features, const LocalizeOptions& options,
@@ -171,12 +179,15 @@ void require_host_memory(std::uint64_t host_bytes, int width_px, int height_px, 
   for (const ComponentNeed& need : feature_needs(FeatureKind::sift, pixels)) {
     needed += need.host_bytes;
   }
-  if (needed <= host_bytes) return;
+  // The sum leaves out small things, and what is advised must do when it is typed.
+  constexpr std::uint64_t kMiB = 1 << 20;
+  const std::uint64_t advised = (needed + needed * 15 / 100 + kMiB - 1) / kMiB + 1;
+  if (needed + needed * 15 / 100 <= host_bytes) return;
   throw Error(
       Reason::bad_option,
       fmt::format("--host-memory is {}; a photo of {} x {} px takes the program to about "
-                  "{}: allow that much",
-                  format_byte_size(host_bytes), width_px, height_px, format_byte_size(needed)));
+                  "{} MiB: allow {}MiB",
+                  format_byte_size(host_bytes), width_px, height_px, advised, advised + 16));
 }
 
 }  // namespace skyfix

@@ -24,6 +24,7 @@ struct ComputeOptions {
   // 8 GiB; 0 = off.
   std::optional<std::uint64_t> cached_references;
   FaultPlan faults;
+  bool forbids_allocations = false;  // --no-allocation-after: only a device has any to forbid
   // What will be matched, for the plan; none = not known, and nothing is planned.
   std::optional<LocalizeRequest> shape;
 };
@@ -40,6 +41,9 @@ struct Compute {
   std::unique_ptr<PoolMatcher> matcher;
   MatchContext context() const { return {*matcher, ledger.get()}; }
 };
+
+// Throws Error(bad_option) unless it is auto, cpu, cuda or host.
+void require_device_name(const std::string& name);
 
 // Throws Error(bad_option) for an unknown device or a budget that needs a device where there is
 // none, Error(no_gpu) where a GPU is asked for and cannot be used.

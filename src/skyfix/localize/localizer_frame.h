@@ -1,6 +1,7 @@
 // What the stages of Localizer hand to each other. For its own sources.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <string>
 #include <utility>
@@ -25,7 +26,10 @@ class StageTimer {
   std::chrono::steady_clock::time_point begin_;
 };
 
+// `text` is one line of the record, whatever a library put into it.
 inline void fail(Fix& fix, FixStatus status, Reason reason, std::string text) {
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  while (!text.empty() && text.back() == ' ') text.pop_back();
   fix.status = status;
   fix.reason = reason;
   fix.reason_text = std::move(text);

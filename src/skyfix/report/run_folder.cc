@@ -143,6 +143,7 @@ struct RunFolder::Data {
   RunMemory memory;
   Json memory_limits;
   std::size_t next = 0;  // input whose record is due
+  std::size_t taken_again = 0;
 
   Data(const fs::path& run_folder, const RunSetup& setup, Json run_manifest)
       : folder(run_folder),
@@ -170,6 +171,7 @@ struct RunFolder::Data {
     std::vector<std::string> lines = whole_lines(read_file(path));
     recorded = parse_lines(lines, path);
     require_input_order(recorded, inputs, path);
+    drop_starved(lines);
     std::size_t bytes = 0;
     for (const std::string& line : lines) bytes += line.size() + 1;
     file.truncate(bytes);
@@ -177,6 +179,21 @@ struct RunFolder::Data {
     restore_frame_files(folder, inputs, lines);
     for (const Record& record : recorded) count(record.fix);
     next = recorded.size();
+  }
+
+  // Frames that ended for want of memory may do better now. Later frames build on them (temporal
+  // candidates), so all from the first on are taken again.
+  void drop_starved(std::vector<std::string>& lines) {
+    const auto first = std::find_if(recorded.begin(), recorded.end(), [](const Record& record) {
+      return record.fix.reason == Reason::out_of_memory;
+    });
+    taken_again = static_cast<std::size_t>(recorded.end() - first);
+    for (auto record = first; record != recorded.end(); ++record) {
+      std::error_code ignored;
+      fs::remove(folder / frame_record_path(record->fix.name), ignored);
+    }
+    recorded.erase(first, recorded.end());
+    lines.resize(recorded.size());
   }
 };
 
@@ -261,6 +278,8 @@ void RunFolder::append(const Record& record) {
   data.count(fix);
   write_file_atomic(data.folder / frame_record_path(fix.name), frame_text(line));
 }
+
+std::size_t RunFolder::taken_again() const { return data_->taken_again; }
 
 const RunCounts& RunFolder::counts() const { return data_->counts; }
 

@@ -54,6 +54,8 @@ class RunFolder {
 
   // What was there when the run was opened: the first inputs of the setup, in order.
   const std::vector<Record>& recorded() const;
+  // Records that were dropped on opening, because the first of them had ended for want of memory.
+  std::size_t taken_again() const;
   // The same as the batch runner takes them.
   std::vector<RecordedFix> recorded_fixes() const;
 

@@ -172,6 +172,33 @@ TEST(RunFolder, PutsMemoryTogetherAcrossResuming) {
   EXPECT_EQ(memory["retries"], 2);
 }
 
+// The cause may be gone, and later frames build on earlier ones.
+TEST(RunFolder, TakesFramesAgainFromTheFirstThatWantedMemory) {
+  const RunSetup setup = setup_of();
+  const std::string expected = canonical_records(finished_run(setup));
+  const fs::path folder = scratch_folder() / "starved";
+  {
+    RunFolder run = RunFolder::create(folder, setup);
+    run.append(work_on(setup.inputs[0], {}));
+    for (std::size_t i = 1; i < setup.inputs.size(); ++i) {
+      run.append({sample_bad_fix(setup.inputs[i].name, setup.inputs[i].index, FixStatus::failed,
+                                 i == 1 ? Reason::out_of_memory : Reason::no_candidates),
+                  {}});
+    }
+    EXPECT_EQ(run.counts().memory_failures(), 1);
+    run.finish(RunState::finished);
+  }
+  {
+    RunFolder run = RunFolder::resume(folder, setup);
+    EXPECT_EQ(run.taken_again(), 3u);
+    EXPECT_EQ(run.recorded().size(), 1u);
+    EXPECT_FALSE(fs::exists(folder / frame_record_path(setup.inputs[1].name)));
+    run_to_end(run, setup);
+  }
+  EXPECT_EQ(canonical_records(folder), expected);
+  EXPECT_EQ(RunFolder::resume(folder, setup).taken_again(), 0u);
+}
+
 TEST(RunFolder, RefusesRecordsOutOfOrder) {
   const RunSetup setup = setup_of();
   RunFolder run = RunFolder::create(scratch_folder() / "run", setup);
