@@ -13,8 +13,8 @@ namespace skyfix::cli {
 // As typed.
 struct ComputeArguments {
   std::string device = "auto";
-  std::string gpu_memory;                // empty = what is free, less a margin
-  std::string host_memory;               // empty = no limit
+  std::string gpu_memory;   // empty = what is free, less a margin
+  std::string host_memory;  // empty = no limit
   std::string cached_references = "auto";
   std::string allocation_failures;       // see parse_fault_plan
   std::int64_t no_allocation_after = 0;  // frames; 0 = off
