@@ -88,7 +88,8 @@ TEST_F(Memory, ATinyBudgetIsKept) {
     const Json memory = run_equal(size, {"--gpu-memory", size})["memory"];
     EXPECT_EQ(memory["cap_mib"], mib);
     EXPECT_LE(memory["gpu_memory"]["reserved_peak_mib"], mib);
-    EXPECT_GE(memory["retries"], 1);
+    // 20 KiB hold no frame whatever the plan; for 4 MiB it cuts frames up beforehand.
+    EXPECT_EQ(memory["retries"] >= 1, std::string(size) == "20KiB") << size;
   }
   EXPECT_THAT(records(scratch_ / "20KiB")[0]["telemetry"]["memory_given_up"].get<std::string>(),
               HasSubstr("cpu"));
