@@ -13,10 +13,8 @@ namespace {
 void check(int status) {
   if (status == cudaSuccess) return;
   cudaGetLastError();
-  const std::string text =
-      std::string("kernel launch: ") + cudaGetErrorString(static_cast<cudaError_t>(status));
-  if (const auto failure = memory_failure_in(text)) throw OutOfDeviceMemory(*failure, 0, "");
-  throw DeviceFailure(text);
+  throw_device_error(
+      std::string("kernel launch: ") + cudaGetErrorString(static_cast<cudaError_t>(status)), 0);
 }
 
 class CudaMatchKernels : public MatchKernels {

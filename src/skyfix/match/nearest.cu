@@ -287,11 +287,6 @@ int splits_for(std::int64_t query_tiles, std::int64_t map_rows, int multiprocess
   return static_cast<int>(std::clamp<std::int64_t>(std::min(wanted, map_rows / 512), 1, 4096));
 }
 
-template <class T>
-bool is_aligned(const void* data, int dimension) {
-  return dimension % 4 == 0 && reinterpret_cast<std::uintptr_t>(data) % (4 * sizeof(T)) == 0;
-}
-
 template <class V>
 int launch(const Items& items, unsigned blocks, cudaStream_t stream) {
   nearest_kernel<V><<<blocks, kThreads, 0, stream>>>(items);

@@ -128,10 +128,7 @@ __global__ __launch_bounds__(kThreads, 2) void runner_up_kernel(const RunnerUpWo
 
 template <class T>
 int run(const RunnerUpWork& work, unsigned blocks, cudaStream_t stream) {
-  const auto aligned = [&](const void* data) {
-    return work.dimension % 4 == 0 && reinterpret_cast<std::uintptr_t>(data) % (4 * sizeof(T)) == 0;
-  };
-  if (aligned(work.query) && aligned(work.map)) {
+  if (is_aligned<T>(work.query, work.dimension) && is_aligned<T>(work.map, work.dimension)) {
     runner_up_kernel<T, true><<<blocks, kThreads, 0, stream>>>(work);
   } else {
     runner_up_kernel<T, false><<<blocks, kThreads, 0, stream>>>(work);

@@ -34,14 +34,11 @@ __device__ inline float4 read4(const Half* p) {
   return {widen(h[0]), widen(h[1]), widen(h[2]), widen(h[3])};
 }
 
-// One side's rows as a kernel sees them.
+// Whether rows of this dimension at this address allow read4.
 template <class T>
-struct Rows {
-  const T* data;
-  const float* bias;
-  std::int64_t count;
-  int dimension;
-};
+bool is_aligned(const void* data, int dimension) {
+  return dimension % 4 == 0 && reinterpret_cast<std::uintptr_t>(data) % (4 * sizeof(T)) == 0;
+}
 
 // Entries [k, k + 4) of a row, zero beyond its end. Aligned: dimension and address allow read4.
 template <bool Aligned, class T>

@@ -27,9 +27,7 @@ constexpr int kNeededDriverCuda = 13000;  // CUDA 13.0: driver 580 or newer
 void check(cudaError_t status, const char* call) {
   if (status == cudaSuccess) return;
   cudaGetLastError();
-  const std::string text = std::string(call) + ": " + cudaGetErrorString(status);
-  if (const auto failure = memory_failure_in(text)) throw OutOfDeviceMemory(*failure, 0, "");
-  throw DeviceFailure(text);
+  throw_device_error(std::string(call) + ": " + cudaGetErrorString(status), 0);
 }
 
 const char* users_settings() {

@@ -54,4 +54,9 @@ std::optional<MemoryFailure> memory_failure_in(std::string_view message) {
   return MemoryFailure::allocator;
 }
 
+void throw_device_error(std::string_view message, std::uint64_t bytes) {
+  if (const auto failure = memory_failure_in(message)) throw OutOfDeviceMemory(*failure, bytes, "");
+  throw DeviceFailure(std::string(message.substr(0, message.find('\n'))));
+}
+
 }  // namespace skyfix

@@ -36,6 +36,16 @@ TEST(DeviceErrors, SoIsTheHosts) {
       Optional(Eq(MemoryFailure::allocator)));
 }
 
+TEST(DeviceErrors, AreThrownAsWhatTheyTell) {
+  EXPECT_THROW(throw_device_error("cudaMalloc: out of memory", 5), OutOfDeviceMemory);
+  try {
+    throw_device_error("unspecified launch failure\nat 0x1234", 0);
+    FAIL();
+  } catch (const DeviceFailure& failure) {
+    EXPECT_STREQ(failure.what(), "unspecified launch failure");
+  }
+}
+
 TEST(DeviceErrors, OtherErrorsAreNot) {
   for (const char* text :
        {"CUDA error: an illegal memory access was encountered", "unspecified launch failure",

@@ -5,8 +5,6 @@
 
 #include <cstdint>
 #include <new>
-#include <string>
-#include <string_view>
 #include <utility>
 
 #include "skyfix/memory/device.h"
@@ -23,11 +21,7 @@ auto with_torch_errors(std::uint64_t bytes, Work&& work) {
   } catch (const c10::OutOfMemoryError&) {
     throw OutOfDeviceMemory(MemoryFailure::allocator, bytes, "");
   } catch (const c10::Error& error) {
-    const std::string_view message = error.what_without_backtrace();
-    if (const auto failure = memory_failure_in(message)) {
-      throw OutOfDeviceMemory(*failure, bytes, "");
-    }
-    throw DeviceFailure(std::string(message.substr(0, message.find('\n'))));
+    throw_device_error(error.what_without_backtrace(), bytes);
   }
 }
 
