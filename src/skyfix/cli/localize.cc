@@ -162,7 +162,9 @@ std::optional<ImageInfo> largest_size(const InputList& input) {
 // Opens what the run computes with, and says how its memory is planned.
 Compute open_planned(const LocalizeArguments& arguments, const InputList& input, const Map& map) {
   ComputeOptions options = arguments.compute.parsed();
-  if (const auto photo = largest_size(input)) {
+  // Reading every photo's header takes its time: only where it is asked for.
+  const bool wanted = options.host_bytes || uses_device(options);
+  if (const auto photo = wanted ? largest_size(input) : std::nullopt) {
     if (options.host_bytes) {
       require_host_memory(*options.host_bytes, photo->width, photo->height,
                           arguments.options.query_features.max_long_side_px);

@@ -120,6 +120,10 @@ void require_device_name(const std::string& name) {
   throw Error(Reason::bad_option, "--device is '" + name + "'; allowed is auto, cpu, cuda or host");
 }
 
+bool uses_device(const ComputeOptions& options) {
+  return options.device == "auto" ? why_no_gpu().empty() : options.device != "cpu";
+}
+
 Compute open_compute(const ComputeOptions& options) {
   require_device_name(options.device);
   if (options.device == "auto") {

@@ -45,6 +45,9 @@ struct Compute {
 // Throws Error(bad_option) unless it is auto, cpu, cuda or host.
 void require_device_name(const std::string& name);
 
+// False where the CPU computes alone: nothing of a device's memory is to be planned then.
+bool uses_device(const ComputeOptions& options);
+
 // Throws Error(bad_option) for an unknown device or a budget that needs a device where there is
 // none, Error(no_gpu) where a GPU is asked for and cannot be used.
 Compute open_compute(const ComputeOptions& options);
