@@ -1,19 +1,28 @@
-# skyfix_room(NAME DEPS lib... [PRIVATE_DEPS lib...] [TEST_DEPS lib...])
+# skyfix_room(NAME [FOLDERS] DEPS lib... [PRIVATE_DEPS lib...] [TEST_DEPS lib...] [TORCH_DEPS lib...])
 #
 # One room = one static library skyfix_NAME made of the *.cc beside the caller, one test binary
 # skyfix_NAME_test made of its *_test.cc, and (clang, SKYFIX_FUZZERS) one fuzzer for each *_fuzz.cc.
 # Its *.cu and *_cuda.cc go into libskyfix_cuda.so (SkyfixCuda.cmake). Its *_torch.cc, which include
 # LibTorch's headers, are a library of their own, skyfix_NAME_torch: the room itself does not link
-# LibTorch, and its sources do not meet the fmt that those headers bring.
+# LibTorch, and its sources do not meet the fmt that those headers bring. They share one precompiled
+# header (ATen/ATen.h). With FOLDERS the files of the room's folders belong to it too.
 function(skyfix_room name)
-  cmake_parse_arguments(ROOM "" "" "DEPS;PRIVATE_DEPS;TEST_DEPS" ${ARGN})
-  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
-  file(GLOB cuda CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cu ${CMAKE_CURRENT_SOURCE_DIR}/*_cuda.cc)
+  cmake_parse_arguments(ROOM "FOLDERS" "" "DEPS;PRIVATE_DEPS;TEST_DEPS;TORCH_DEPS" ${ARGN})
+  set(glob GLOB)
+  if(ROOM_FOLDERS)
+    set(glob GLOB_RECURSE)
+  endif()
+  file(${glob} sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
+  file(${glob} cuda CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cu ${CMAKE_CURRENT_SOURCE_DIR}/*_cuda.cc)
   set_property(GLOBAL APPEND PROPERTY SKYFIX_CUDA_SOURCES ${cuda})
   set(tests ${sources})
   set(fuzzers ${sources})
   list(FILTER sources EXCLUDE REGEX "(_test|_fuzz|_cuda|_torch|/main)\\.cc$")
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+  # Tests of *_torch.cc that look at tensors themselves: NAME_torch_test.cc.
+  set(torch_tests ${tests})
+  list(FILTER torch_tests INCLUDE REGEX "_torch_test\\.cc$")
+  list(FILTER tests EXCLUDE REGEX "_torch_test\\.cc$")
   list(FILTER fuzzers INCLUDE REGEX "_fuzz\\.cc$")
   if(sources)
     add_library(skyfix_${name} STATIC ${sources})
@@ -22,14 +31,23 @@ function(skyfix_room name)
     add_library(skyfix_${name} INTERFACE)
     target_link_libraries(skyfix_${name} INTERFACE skyfix_flags ${ROOM_DEPS})
   endif()
-  file(GLOB torch CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*_torch.cc)
+  file(${glob} torch CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*_torch.cc)
   if(torch)
     add_library(skyfix_${name}_torch STATIC ${torch})
-    target_link_libraries(skyfix_${name}_torch PUBLIC skyfix_${name} PRIVATE skyfix::torch)
+    target_link_libraries(skyfix_${name}_torch PUBLIC skyfix_${name} ${ROOM_TORCH_DEPS} PRIVATE skyfix::torch)
+    skyfix_torch_headers(skyfix_${name}_torch)
     list(APPEND ROOM_TEST_DEPS skyfix_${name}_torch)
   endif()
   if(SKYFIX_TESTS AND tests)
     add_executable(skyfix_${name}_test ${tests})
+    if(torch_tests)
+      add_library(skyfix_${name}_torch_test OBJECT ${torch_tests})
+      target_link_libraries(skyfix_${name}_torch_test PRIVATE skyfix_${name}_torch skyfix::torch GTest::gmock)
+      target_compile_definitions(skyfix_${name}_torch_test PRIVATE
+        SKYFIX_SOURCE_DIR="${CMAKE_SOURCE_DIR}" SKYFIX_SHARED_DIR="${CMAKE_SOURCE_DIR}/../shared")
+      skyfix_torch_headers(skyfix_${name}_torch_test)
+      target_link_libraries(skyfix_${name}_test PRIVATE skyfix_${name}_torch_test skyfix::torch)
+    endif()
     target_link_libraries(skyfix_${name}_test PRIVATE skyfix_${name} ${ROOM_PRIVATE_DEPS} ${ROOM_TEST_DEPS}
                                                       GTest::gmock GTest::gtest_main)
     target_compile_definitions(skyfix_${name}_test PRIVATE

@@ -41,3 +41,12 @@ if(EXISTS ${cuda_root}/bin/nvcc)
   set(have_nvcc ON)
 endif()
 option(SKYFIX_CUDA "Build libskyfix_cuda.so (needs: scripts/wheels install compile)" ${have_nvcc})
+
+# ATen/ATen.h, precompiled once: a source that includes LibTorch then compiles in a fourth of the time.
+file(WRITE ${CMAKE_BINARY_DIR}/torch_headers.cc "")
+add_library(skyfix_torch_headers OBJECT ${CMAKE_BINARY_DIR}/torch_headers.cc)
+target_link_libraries(skyfix_torch_headers PRIVATE skyfix_flags skyfix::torch)
+target_precompile_headers(skyfix_torch_headers PRIVATE <ATen/ATen.h>)
+function(skyfix_torch_headers target)
+  target_precompile_headers(${target} REUSE_FROM skyfix_torch_headers)
+endfunction()

@@ -16,16 +16,19 @@ BELOW = {
     'image': ['base', 'geo'],
     'map': ['base', 'geo'],
     'simulate': ['base', 'geo', 'image', 'map'],
-    'features': ['base', 'geo', 'image', 'map'],
     'memory': ['base'],
+    'nn': ['base', 'memory'],
+    'models': ['base', 'memory', 'nn'],
+    'features': ['base', 'geo', 'image', 'map', 'memory', 'nn', 'models'],
     'match': ['base', 'memory'],
     'solve': ['base', 'geo'],
-    'retrieval': ['base', 'geo', 'image', 'map', 'features'],
-    'localize': ['base', 'geo', 'image', 'map', 'memory', 'features', 'retrieval', 'match', 'solve'],
-    'report': ['base', 'geo', 'image', 'map', 'memory', 'features', 'retrieval', 'match', 'solve',
-               'localize'],
-    'cli': ['base', 'geo', 'image', 'map', 'memory', 'simulate', 'features', 'retrieval', 'match', 'solve',
-            'localize', 'report'],
+    'retrieval': ['base', 'geo', 'image', 'map', 'memory', 'nn', 'models', 'features'],
+    'localize': ['base', 'geo', 'image', 'map', 'memory', 'nn', 'models', 'features', 'retrieval', 'match',
+                 'solve'],
+    'report': ['base', 'geo', 'image', 'map', 'memory', 'nn', 'models', 'features', 'retrieval', 'match',
+               'solve', 'localize'],
+    'cli': ['base', 'geo', 'image', 'map', 'memory', 'nn', 'models', 'simulate', 'features', 'retrieval',
+            'match', 'solve', 'localize', 'report'],
 }
 # Tests may also stand on the synthetic world.
 TEST_EXTRA = {room: ['simulate'] for room in
@@ -41,9 +44,9 @@ THIRD_PARTY = {
     'exempi/': {'image'},
     'CLI/': {'cli'},
     # Slow to compile: a change elsewhere must not wait for them.
-    'ATen/': {'match', 'memory'},
-    'c10/': {'match', 'memory'},
-    'torch/': {'match', 'memory'},
+    'ATen/': {'match', 'memory', 'models', 'nn'},
+    'c10/': {'match', 'memory', 'models', 'nn'},
+    'torch/': {'match', 'memory', 'models', 'nn'},
 }
 
 

@@ -1,0 +1,192 @@
+#include "skyfix/nn/weight_reader_torch.h"
+
+#include <algorithm>
+#include <set>
+#include <vector>
+
+#include "skyfix/base/error.h"
+#include "skyfix/memory/cuda_library.h"
+#include "skyfix/nn/synthetic_weights.h"
+
+namespace skyfix::nn {
+namespace {
+
+constexpr std::size_t kNamesListed = 20;
+
+at::ScalarType stored_type(ElementType type) {
+  switch (type) {
+    case ElementType::f64:
+      return at::kDouble;
+    case ElementType::f32:
+      return at::kFloat;
+    case ElementType::f16:
+      return at::kHalf;
+    case ElementType::bf16:
+      return at::kBFloat16;
+    case ElementType::i64:
+      return at::kLong;
+    case ElementType::i32:
+      return at::kInt;
+    case ElementType::i16:
+      return at::kShort;
+    case ElementType::i8:
+      return at::kChar;
+    case ElementType::u8:
+      return at::kByte;
+    case ElementType::boolean:
+      return at::kBool;
+  }
+  return at::kFloat;
+}
+
+// The file's bytes as a tensor; nothing is copied unless they are not aligned for their type.
+at::Tensor view_of(const StoredTensor& stored) {
+  const at::TensorOptions type = at::dtype(stored_type(stored.type));
+  void* bytes = const_cast<std::byte*>(stored.bytes.data());
+  if (stored.bytes.empty()) return at::empty(stored.shape, type);
+  if (reinterpret_cast<std::uintptr_t>(bytes) % element_bytes(stored.type) == 0) {
+    return at::from_blob(bytes, stored.shape, type);
+  }
+  at::Tensor copy = at::empty(stored.shape, type);
+  std::copy_n(stored.bytes.data(), stored.bytes.size(), static_cast<std::byte*>(copy.data_ptr()));
+  return copy;
+}
+
+void list_names(std::string& text, std::string_view what, const std::vector<std::string>& names) {
+  if (names.empty()) return;
+  text += text.empty() ? "" : "; ";
+  text += std::to_string(names.size()) + " " + std::string(what) + ": ";
+  for (std::size_t i = 0; i < std::min(names.size(), kNamesListed); ++i) {
+    text += (i > 0 ? ", " : "") + names[i];
+  }
+  if (names.size() > kNamesListed) text += ", ...";
+}
+
+}  // namespace
+
+at::ScalarType scalar_type(Precision precision) {
+  switch (precision) {
+    case Precision::fp32:
+      return at::kFloat;
+    case Precision::bf16:
+      return at::kBFloat16;
+    case Precision::fp16:
+      return at::kHalf;
+  }
+  return at::kFloat;
+}
+
+at::Device torch_device(DeviceKind device) {
+  if (device == DeviceKind::cpu) return at::Device(at::kCPU);
+  const std::string problem = why_no_gpu();
+  if (!problem.empty()) throw Error(Reason::no_gpu, "no GPU can be used: " + problem);
+  at::globalContext().lazyInitDevice(at::kCUDA);
+  return at::Device(at::kCUDA, 0);
+}
+
+struct WeightReader::Account {
+  std::shared_ptr<const TensorSource> source;
+  std::set<std::string, std::less<>> known;
+  std::vector<std::string> known_prefixes;
+  std::vector<std::string> missing;
+  std::vector<std::string> misshaped;  // with both shapes
+  std::vector<std::string> not_finite;
+};
+
+WeightReader::WeightReader(std::shared_ptr<const TensorSource> source,
+                           const NetworkPlacement& placement)
+    : account_(std::make_shared<Account>()), placement_(placement) {
+  account_->source = std::move(source);
+}
+
+at::Tensor WeightReader::take(const std::string& name, at::IntArrayRef shape, at::ScalarType type,
+                              bool required) const {
+  const at::Device device = torch_device(placement_.device);
+  account_->known.insert(name);
+  if (synthetic()) {
+    at::Tensor made = at::empty(shape, at::kFloat);
+    if (fill_synthetic(name, shape, {made.data_ptr<float>(), std::size_t(made.numel())})) {
+      return made.to(device, type);
+    }
+    return required ? at::zeros(shape, at::dtype(type).device(device)) : at::Tensor();
+  }
+  const StoredTensor* stored = account_->source->find(name);
+  if (stored == nullptr) {
+    if (!required) return {};
+    account_->missing.push_back(name);
+    return at::zeros(shape, at::dtype(type).device(device));
+  }
+  if (!shape.equals(stored->shape)) {
+    account_->misshaped.push_back(name + " is " + shape_text(stored->shape) + ", not " +
+                                  shape_text(shape));
+    return at::zeros(shape, at::dtype(type).device(device));
+  }
+  const at::Tensor view = view_of(*stored);
+  if (!view.is_floating_point()) return view.to(device, view.scalar_type(), false, true);
+  if (!view.isfinite().all().item<bool>()) account_->not_finite.push_back(name);
+  return view.to(device, type, /*non_blocking=*/false, /*copy=*/true);
+}
+
+at::Tensor WeightReader::get(std::string_view name, at::IntArrayRef shape) const {
+  return take(prefix_ + std::string(name), shape, scalar_type(placement_.precision), true);
+}
+
+at::Tensor WeightReader::get_fp32(std::string_view name, at::IntArrayRef shape) const {
+  return take(prefix_ + std::string(name), shape, at::kFloat, true);
+}
+
+at::Tensor WeightReader::find(std::string_view name, at::IntArrayRef shape) const {
+  return take(prefix_ + std::string(name), shape, scalar_type(placement_.precision), false);
+}
+
+bool WeightReader::has(std::string_view name) const {
+  return account_->source->find(prefix_ + std::string(name)) != nullptr;
+}
+
+bool WeightReader::synthetic() const { return account_->source->synthetic(); }
+
+const TensorSource& WeightReader::source() const { return *account_->source; }
+
+void WeightReader::skip(std::string_view name) const {
+  account_->known.insert(prefix_ + std::string(name));
+}
+
+void WeightReader::skip_under(std::string_view prefix) const {
+  account_->known_prefixes.push_back(prefix_ + std::string(prefix));
+}
+
+WeightReader WeightReader::under(std::string_view prefix) const {
+  WeightReader reader = *this;
+  reader.prefix_ += std::string(prefix) + ".";
+  return reader;
+}
+
+WeightReader WeightReader::in(Precision precision) const {
+  WeightReader reader = *this;
+  reader.placement_.precision = precision;
+  return reader;
+}
+
+const NetworkPlacement& WeightReader::placement() const { return placement_; }
+
+void WeightReader::finish(std::string_view model) const {
+  std::vector<std::string> unexpected;
+  for (const std::string& name : account_->source->names()) {
+    const bool known =
+        account_->known.contains(name) ||
+        std::any_of(account_->known_prefixes.begin(), account_->known_prefixes.end(),
+                    [&](const std::string& prefix) { return name.starts_with(prefix); });
+    if (!known) unexpected.push_back(name);
+  }
+  std::string faults;
+  list_names(faults, "tensors are missing", account_->missing);
+  list_names(faults, "tensors have another shape", account_->misshaped);
+  list_names(faults, "tensors hold NaN or infinite values", account_->not_finite);
+  list_names(faults, "tensors do not belong to it", unexpected);
+  if (faults.empty()) return;
+  throw Error(Reason::bad_weights,
+              "these are not usable weights of " + std::string(model) + ": " + faults,
+              account_->source->description());
+}
+
+}  // namespace skyfix::nn
