@@ -40,8 +40,7 @@ std::string read_file(const std::filesystem::path& file);
 // a file that is replaced. Throws Error(unwritable_output).
 void write_file_atomic(const std::filesystem::path& file, std::string_view content);
 // The same for content in pieces, one behind the other.
-void write_file_atomic(const std::filesystem::path& file,
-                       std::span<const std::string_view> pieces);
+void write_file_atomic(const std::filesystem::path& file, std::span<const std::string_view> pieces);
 
 // A file that an option of the command line names. "-" is `standard_output`; otherwise as
 // write_file_atomic, but a parent folder that does not exist is an error: it is rather a typo.
