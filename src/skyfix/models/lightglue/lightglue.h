@@ -19,7 +19,7 @@ struct LightGlueConfig {
   int width = 256;
   int layers = 9;
   int heads = 4;
-  double threshold_decay = 4.0 / 9;  // t_i = 0.8 + 0.1 exp(-decay * i * ...), see the specification
+  double threshold_decay = 4.0 / 9;  // a point is sure after layer i above 0.8 + 0.1 exp(-decay i)
   double filter_threshold = 0.1;     // of a match's probability
   double depth_confidence = 0.95;    // stop early when this share is sure; -1 = never
   double width_confidence = 0.99;    // drop points unlikely to match; -1 = never
@@ -44,7 +44,8 @@ struct LightGlueMatch {
 
 class LightGlue {
  public:
-  // XFeat's file carries the matcher under "matcher." and an unused extractor: both are handled.
+  // XFeat's file carries the matcher under "matcher." and an unused extractor: both are handled,
+  // as are the layer names of older files.
   // Throws Error(bad_weights) listing what does not fit.
   LightGlue(std::shared_ptr<const TensorSource> weights, const LightGlueConfig& config,
             const NetworkPlacement& placement);
