@@ -52,6 +52,13 @@ Reason reason_of(Call call) {
   return Reason::internal;
 }
 
+TEST_F(FileTest, PiecesAreWrittenOneBehindTheOther) {
+  const std::string_view pieces[] = {"ab", "", "c"};
+  write_file_atomic(folder_ / "file", pieces);
+  EXPECT_EQ(read_file(folder_ / "file"), "abc");
+  EXPECT_EQ(entries(), 1u);
+}
+
 TEST_F(FileTest, WhatWasWrittenIsRead) {
   const std::string content("a\0b\r\n\xff", 6);
   write_file_atomic(folder_ / "deep" / "er" / "file", content);
