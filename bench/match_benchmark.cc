@@ -93,7 +93,7 @@ std::vector<MatchBenchmarkRow> benchmark_methods(const std::vector<MatchMethod>&
   blank.device =
       "cpu x" + std::to_string(thread_count()) + " " + std::string(simd_name(best_simd()));
   blank.shape = shape;
-  blank.dtype = element_type_name(ElementType::float32);
+  blank.dtype = element_type_name(RowType::float32);
   std::vector<MatchBenchmarkRow> rows(methods.size(), blank);
   for (std::size_t i = 0; i < methods.size(); ++i) {
     rows[i].method = methods[i].name;

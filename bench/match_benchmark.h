@@ -33,10 +33,10 @@ struct MatchBenchmarkOptions {
   std::string device = "cpu";     // or cuda
   std::vector<MatchShape> sizes;  // empty = default_match_sizes(device)
   int repeat = 9;
-  std::size_t threads = 0;                  // 0 = all cores
-  std::filesystem::path csv;                // written as well, if not empty
-  ElementType type = ElementType::float32;  // of our rows on a GPU
-  bool all = false;                         // FAISS beside a GPU at large sizes too
+  std::size_t threads = 0;          // 0 = all cores
+  std::filesystem::path csv;        // written as well, if not empty
+  RowType type = RowType::float32;  // of our rows on a GPU
+  bool all = false;                 // FAISS beside a GPU at large sizes too
 };
 std::vector<MatchShape> default_match_sizes(std::string_view device);
 

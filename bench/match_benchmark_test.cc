@@ -161,7 +161,7 @@ TEST(MatchBenchmark, RefusesOptionsThatMakeNoSense) {
   options.device = "tpu";
   EXPECT_THROW(run_match_benchmark(options, out, out), Error);
   options.device = "cpu";
-  options.type = ElementType::float16;
+  options.type = RowType::float16;
   EXPECT_THROW(run_match_benchmark(options, out, out), Error);
   EXPECT_THROW(parse_element_type("fp8"), Error);
 }

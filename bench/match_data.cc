@@ -85,14 +85,14 @@ MatchData::MatchData(const MatchShape& shape) : shape(shape) {
   normalise(map, shape.d);
 }
 
-void MatchData::round_to(ElementType type) {
+void MatchData::round_to(RowType type) {
   const auto round = [type](float value) {
     switch (type) {
-      case ElementType::float16:
+      case RowType::float16:
         return float_from_float16(float16_from_float(value));
-      case ElementType::bfloat16:
+      case RowType::bfloat16:
         return float_from_bfloat16(bfloat16_from_float(value));
-      case ElementType::float32:
+      case RowType::float32:
         break;
     }
     return value;
@@ -112,21 +112,21 @@ double median(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
-ElementType parse_element_type(std::string_view text) {
-  if (text == "fp32") return ElementType::float32;
-  if (text == "fp16") return ElementType::float16;
-  if (text == "bf16") return ElementType::bfloat16;
+RowType parse_element_type(std::string_view text) {
+  if (text == "fp32") return RowType::float32;
+  if (text == "fp16") return RowType::float16;
+  if (text == "bf16") return RowType::bfloat16;
   throw Error(Reason::bad_option,
               "--dtype is '" + std::string(text) + "'; allowed is fp32, fp16 or bf16");
 }
 
-std::string_view element_type_name(ElementType type) {
+std::string_view element_type_name(RowType type) {
   switch (type) {
-    case ElementType::float32:
+    case RowType::float32:
       return "float32";
-    case ElementType::float16:
+    case RowType::float16:
       return "float16";
-    case ElementType::bfloat16:
+    case RowType::bfloat16:
       return "bfloat16";
   }
   return "unknown";

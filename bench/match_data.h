@@ -16,7 +16,7 @@ namespace skyfix::bench {
 struct MatchData {
   explicit MatchData(const MatchShape& shape);
   // Rounds all entries to what the type holds.
-  void round_to(ElementType type);
+  void round_to(RowType type);
   DescriptorView query_view() const { return {query.data(), shape.n, shape.d}; }
   DescriptorView map_view() const { return {map.data(), shape.m, shape.d}; }
 
@@ -33,7 +33,7 @@ double share_equal(const MatchData& data, const NearestNeighbours& found);
 double median(std::vector<double> values);
 
 // "fp32", "fp16", "bf16"; throws Error(bad_option).
-ElementType parse_element_type(std::string_view text);
-std::string_view element_type_name(ElementType type);  // float32, float16, bfloat16
+RowType parse_element_type(std::string_view text);
+std::string_view element_type_name(RowType type);  // float32, float16, bfloat16
 
 }  // namespace skyfix::bench

@@ -26,16 +26,16 @@ double milliseconds_since(std::chrono::steady_clock::time_point start) {
       .count();
 }
 
-std::vector<std::uint16_t> narrowed(const std::vector<float>& values, ElementType type) {
+std::vector<std::uint16_t> narrowed(const std::vector<float>& values, RowType type) {
   std::vector<std::uint16_t> bits(values.size());
   std::transform(values.begin(), values.end(), bits.begin(),
-                 type == ElementType::float16 ? float16_from_float : bfloat16_from_float);
+                 type == RowType::float16 ? float16_from_float : bfloat16_from_float);
   return bits;
 }
 
 class DeviceMatch {
  public:
-  DeviceMatch(Device& device, MatchKernels& kernels, const MatchData& data, ElementType type)
+  DeviceMatch(Device& device, MatchKernels& kernels, const MatchData& data, RowType type)
       : device_(device),
         kernels_(kernels),
         data_(data),
@@ -88,8 +88,8 @@ class DeviceMatch {
 
  private:
   DeviceBuffer uploaded(const std::vector<float>& values) {
-    DeviceBuffer buffer = ledger_.allocate(values.size() * element_bytes(type_), kInputs);
-    if (type_ == ElementType::float32) {
+    DeviceBuffer buffer = ledger_.allocate(values.size() * row_type_bytes(type_), kInputs);
+    if (type_ == RowType::float32) {
       device_.upload(buffer.data(), values.data(), buffer.bytes());
     } else {
       device_.upload(buffer.data(), narrowed(values, type_).data(), buffer.bytes());
@@ -100,7 +100,7 @@ class DeviceMatch {
   Device& device_;
   MatchKernels& kernels_;
   const MatchData& data_;
-  ElementType type_;
+  RowType type_;
   Ledger ledger_;
   DeviceBuffer query_, map_;
   DeviceBuffer nn_query_, nn_map_, score_query_, score_map_;
@@ -173,7 +173,7 @@ std::vector<MatchBenchmarkRow> benchmark_match_on(Device& device, MatchKernels& 
     rows.push_back(row);
   };
   add("skyfix", [&] { match->run_skyfix(); });
-  if (options.type != ElementType::float32) return rows;  // a product of 16 bits would not be exact
+  if (options.type != RowType::float32) return rows;  // a product of 16 bits would not be exact
   const DeviceKind kind = device.kind();
   add("torch_full", [&] { match_by_full_matrix(match->arrays(), kind); });
   add("torch_chunks", [&] { match_by_chunks(match->arrays(), kind, kTorchChunkRows); });

@@ -12,7 +12,7 @@ namespace {
 
 constexpr MatchShape kShape{700, 301, 24};
 
-std::vector<MatchBenchmarkRow> rows_on(std::uint64_t cap_bytes, ElementType type) {
+std::vector<MatchBenchmarkRow> rows_on(std::uint64_t cap_bytes, RowType type) {
   const auto device = make_host_device(cap_bytes);
   const auto kernels = make_host_match_kernels();
   MatchBenchmarkOptions options;
@@ -22,7 +22,7 @@ std::vector<MatchBenchmarkRow> rows_on(std::uint64_t cap_bytes, ElementType type
 }
 
 TEST(DeviceMatch, EveryMethodFindsTheNeighbours) {
-  const auto rows = rows_on(0, ElementType::float32);
+  const auto rows = rows_on(0, RowType::float32);
   ASSERT_EQ(rows.size(), 3u);
   EXPECT_EQ(rows[0].method, "skyfix");
   EXPECT_EQ(rows[1].method, "torch_full");
@@ -38,24 +38,24 @@ TEST(DeviceMatch, EveryMethodFindsTheNeighbours) {
 }
 
 TEST(DeviceMatch, ExtraMemoryIsThatOfTheBiasAlone) {
-  const auto rows = rows_on(0, ElementType::float32);
+  const auto rows = rows_on(0, RowType::float32);
   EXPECT_GE(rows[0].extra_bytes, 4 * (kShape.n + kShape.m));
   EXPECT_LT(rows[0].extra_bytes, 4 * (kShape.n + kShape.m) + 256);
 }
 
 TEST(DeviceMatch, HalfRowsAreOursAlone) {
-  for (const ElementType type : {ElementType::float16, ElementType::bfloat16}) {
+  for (const RowType type : {RowType::float16, RowType::bfloat16}) {
     const auto rows = rows_on(0, type);
     ASSERT_EQ(rows.size(), 1u);
     EXPECT_EQ(rows[0].equal, 1.0);
-    EXPECT_EQ(rows[0].dtype, type == ElementType::float16 ? "float16" : "bfloat16");
+    EXPECT_EQ(rows[0].dtype, type == RowType::float16 ? "float16" : "bfloat16");
   }
 }
 
 TEST(DeviceMatch, WhatRunsOutOfMemoryHasARowThatSaysSo) {
   // Room for inputs and outputs, not for the bias beside them.
   const std::uint64_t held = (kShape.n + kShape.m) * (24 * 4 + 12) + 6 * 256;
-  const auto rows = rows_on(held + 512, ElementType::float32);
+  const auto rows = rows_on(held + 512, RowType::float32);
   ASSERT_EQ(rows.size(), 3u);
   EXPECT_THAT(rows[0].note, ::testing::HasSubstr("out of device memory"));
   EXPECT_EQ(rows[0].ms, 0);
@@ -64,7 +64,7 @@ TEST(DeviceMatch, WhatRunsOutOfMemoryHasARowThatSaysSo) {
 }
 
 TEST(DeviceMatch, InputsThatDoNotFitGiveRowsThatSaySo) {
-  const auto rows = rows_on(512, ElementType::float32);
+  const auto rows = rows_on(512, RowType::float32);
   ASSERT_EQ(rows.size(), 3u);
   for (const MatchBenchmarkRow& row : rows) {
     EXPECT_THAT(row.note, ::testing::HasSubstr("out of device memory")) << row.method;

@@ -116,7 +116,7 @@ void check_options(const MatchBenchmarkOptions& options) {
   if (options.device != "cpu" && options.device != "cuda") {
     throw Error(Reason::bad_option, "--device is '" + options.device + "'; allowed is cpu or cuda");
   }
-  if (options.device == "cpu" && options.type != ElementType::float32) {
+  if (options.device == "cpu" && options.type != RowType::float32) {
     throw Error(Reason::bad_option, "--dtype other than fp32 needs --device cuda");
   }
 }

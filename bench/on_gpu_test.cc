@@ -37,11 +37,10 @@ TEST_F(BenchOnGpu, EveryMethodFindsTheNeighboursAndOursNeedsNoMatrix) {
   const MatchShape shape{20000, 3000, 24};
   MatchBenchmarkOptions options;
   options.repeat = 2;
-  for (const ElementType type :
-       {ElementType::float32, ElementType::float16, ElementType::bfloat16}) {
+  for (const RowType type : {RowType::float32, RowType::float16, RowType::bfloat16}) {
     options.type = type;
     const auto rows = benchmark_match_on(*gpu_.device, *kernels_, shape, options);
-    ASSERT_EQ(rows.size(), type == ElementType::float32 ? 3u : 1u);
+    ASSERT_EQ(rows.size(), type == RowType::float32 ? 3u : 1u);
     for (const MatchBenchmarkRow& row : rows) {
       EXPECT_EQ(row.note, "") << row.method;
       EXPECT_EQ(row.equal, 1.0) << row.method;

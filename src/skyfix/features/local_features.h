@@ -46,11 +46,15 @@ class LocalFeatures {
   virtual int dimension() const = 0;
   // Identity of method and options, part of cache keys.
   virtual std::string signature() const = 0;
-  // `image` is grey. An image without features gives an empty set. Thread-safe.
+  virtual bool wants_colour() const { return false; }  // RGB pictures; else grey
+  // Whether the descriptors of a turned picture are others.
+  virtual bool turn_matters() const { return false; }
+  // An image without features gives an empty set. Thread-safe.
   virtual FeatureSet extract(const Image& image) const = 0;
 };
 
-// "sift" (RootSIFT over OpenCV's SIFT). Throws Error(bad_option) naming the nearest kind.
+// "sift" (RootSIFT over OpenCV's SIFT); those of networks, which need weights, are made by
+// make_network_features (network_features.h). Throws Error(bad_option) naming the nearest kind.
 std::unique_ptr<LocalFeatures> make_local_features(std::string_view kind,
                                                    const FeatureOptions& options = {});
 std::vector<std::string> local_feature_kinds();

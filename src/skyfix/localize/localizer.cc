@@ -10,6 +10,8 @@
 
 #include "skyfix/base/error.h"
 #include "skyfix/base/hash.h"
+#include "skyfix/localize/feature_matcher.h"
+#include "skyfix/localize/heading.h"
 #include "skyfix/localize/localizer_frame.h"
 #include "skyfix/localize/median.h"
 
@@ -17,7 +19,6 @@ namespace skyfix {
 namespace {
 
 constexpr int kMinSidePx = 64;
-constexpr int kMinFeatures = 16;
 constexpr int kMinMatches = 6;
 
 void require(bool allowed, const std::string& option, double value, const std::string& range) {
@@ -77,19 +78,28 @@ void LocalizeOptions::validate() const {
 }
 
 Localizer::Localizer(const Map& map, const LocalizeOptions& options, GivenCameras cameras,
-                     const DescriptorCache& cache, const MatchContext& matching)
+                     const DescriptorCache& cache, const MatchContext& matching,
+                     LocalizeMethods methods)
     : map_(map),
       options_(options),
       cameras_(std::move(cameras)),
       cache_(cache),
       matching_(matching),
-      features_(map.features(options.features)),
-      places_(map.places("vlad-" + options.features)),
-      extractor_(make_local_features(options.features, options.query_features)),
-      global_(make_vlad_descriptor(options.features, places_.vocabulary, places_.clusters,
-                                   places_.vocabulary_hash, options.vpr_query_resize)),
+      matcher_(std::move(methods.matcher)),
+      global_(std::move(methods.retriever)),
       scene_scale_(median_depth(map)) {
   options_.validate();
+  if (!matcher_) {
+    matcher_ =
+        make_feature_matcher(map, make_local_features(options.features, options.query_features),
+                             matching, options.guided.min_score);
+  }
+  places_ = map.places(global_ ? std::string(global_->kind()) : "vlad-" + options.features);
+  if (!global_) {
+    global_ =
+        make_vlad_descriptor(make_local_features(options.features), places_.vocabulary,
+                             places_.clusters, places_.vocabulary_hash, options.vpr_query_resize);
+  }
 }
 
 Fix Localizer::localize(const InputPhoto& photo, const TrackState& track,
@@ -155,31 +165,41 @@ void Localizer::resolve_camera(Frame& frame) const {
   frame.fix.warnings.insert(frame.fix.warnings.end(), frame.camera.warnings.begin(),
                             frame.camera.warnings.end());
   // Decoding comes after the cheap refusals.
-  frame.image =
-      decode_image(frame.photo.path, {.grey = true, .max_megapixels = options_.max_megapixels});
+  DecodeOptions decode{.grey = true, .max_megapixels = options_.max_megapixels};
+  const bool colour[] = {matcher_->wants_colour(), global_->wants_colour()};
+  if (!colour[0] || !colour[1]) frame.grey = decode_image(frame.photo.path, decode);
+  decode.grey = false;
+  if (colour[0] || colour[1]) frame.colour = decode_image(frame.photo.path, decode);
 }
 
-std::vector<float> Localizer::query_descriptor(Frame& frame) const {
+// One row, or one for each of the four turns where the retriever would not know a turned place.
+std::vector<float> Localizer::query_descriptors(Frame& frame) const {
   RetrievalReport& report = frame.fix.retrieval;
   const int resize_px = options_.vpr_query_resize;
-  auto found = cache_.find(frame.photo.path, resize_px, global_->dimension());
+  const int turns = global_->turn_matters() ? 4 : 1;
+  auto found = cache_.find(frame.photo.path, resize_px, turns * global_->dimension());
   frame.fix.telemetry.query_descriptor_cache = cache_outcome_name(found.outcome);
   if (found.outcome == DescriptorCache::Outcome::hit) {
     report.query_descriptor_source = "cache";
     return std::move(found.descriptor);
   }
   report.query_descriptor_source = global_->kind();
-  const std::vector<float> descriptor = global_->compute(shrink_to(frame.image, resize_px));
-  if (found.outcome != DescriptorCache::Outcome::off) {
-    cache_.store(frame.photo.path, resize_px, descriptor);
+  const Image small = shrink_to(global_->wants_colour() ? frame.colour : frame.grey, resize_px);
+  std::vector<float> descriptors;
+  for (int quarters = 0; quarters < turns; ++quarters) {
+    const std::vector<float> row = global_->compute(quarters > 0 ? turn(small, quarters) : small);
+    descriptors.insert(descriptors.end(), row.begin(), row.end());
   }
-  return descriptor;
+  if (found.outcome != DescriptorCache::Outcome::off) {
+    cache_.store(frame.photo.path, resize_px, descriptors);
+  }
+  return descriptors;
 }
 
 void Localizer::retrieve(Frame& frame) const {
   const int pool = kPoolFactor * options_.vpr_top_k;
   std::vector<ProposalList> lists;
-  lists.push_back(search_places(places_, query_descriptor(frame), pool));
+  lists.push_back(search_any_turn(places_, query_descriptors(frame), global_->dimension(), pool));
   if (const auto expected = frame.track.expected_pose(frame.photo.index);
       expected && options_.temporal_candidates > 0) {
     lists.push_back(temporal_candidates(map_, *expected, options_.temporal_candidates));
@@ -212,26 +232,52 @@ void Localizer::retrieve(Frame& frame) const {
 }
 
 void Localizer::extract(Frame& frame) const {
-  frame.features = extractor_->extract(frame.image);
-  if (frame.features.keypoints.size() < kMinFeatures) {
-    frame.stop(FixStatus::failed, Reason::no_features,
-               fmt::format("{} local features, at least {} are needed",
-                           frame.features.keypoints.size(), kMinFeatures));
+  frame.query = matcher_->read(matcher_->wants_colour() ? frame.colour : frame.grey);
+}
+
+// What is known of the photo's heading, the surest first.
+std::vector<HeadingHint> Localizer::heading_hints(const Frame& frame) const {
+  std::vector<HeadingHint> hints;
+  if (const auto expected = frame.track.expected_pose(frame.photo.index)) {
+    hints.push_back({"last fix", *expected});
   }
+  const Georegistration& geo = map_.georegistration();
+  if (const auto gimbal = frame.metadata.gimbal(); gimbal && geo.known()) {
+    Rigid3 cam_from_map;
+    cam_from_map.rotation = cam_from_enu(*gimbal) * geo.enu_from_map.rotation;
+    hints.push_back({"gimbal", cam_from_map});
+  }
+  return hints;
+}
+
+void Localizer::choose_turn(Frame& frame) const {
+  const std::size_t count =
+      std::min<std::size_t>(frame.candidate_images.size(), std::size_t(matcher_->max_candidates()));
+  const std::span<const std::uint32_t> images(frame.candidate_images.data(), count);
+  if (!matcher_->needs_turn()) {
+    for (const std::uint32_t image : images) frame.turned.push_back({image, 0});
+    return;
+  }
+  const StageTimer timer(frame.fix.telemetry, "turn");
+  TurnChoice choice =
+      choose_turns(map_, images, heading_hints(frame), [&](const TurnedCandidate& candidate) {
+        return matcher_->rough_matches(*frame.query, candidate);
+      });
+  frame.turned = std::move(choice.candidates);
+  frame.fix.turn = choice.turn;
 }
 
 void Localizer::match(Frame& frame) const {
+  choose_turn(frame);
   const StageTimer timer(frame.fix.telemetry, "match");
-  MapMatches matches =
-      match_to_map(frame.features, candidate_references(features_, frame.candidate_images),
-                   options_.match_max_points, matching_.matcher);
+  MapMatches matches = matcher_->match(*frame.query, frame.turned, options_.match_max_points);
   frame.pairs = std::move(matches.pairs);
   note_retries(matches.retries, frame.fix.telemetry);
 }
 
 void Localizer::match_and_solve(Frame& frame) const {
   match(frame);
-  std::vector<PointPair> pairs = solver_pairs(frame.pairs, frame.features, map_);
+  std::vector<PointPair> pairs = solver_pairs(frame.pairs, map_);
   frame.fix.matches = distinct_points(frame.pairs);
   if (pairs.size() < kMinMatches) {
     frame.stop(FixStatus::failed, Reason::too_few_matches,
@@ -255,21 +301,19 @@ void Localizer::match_and_solve(Frame& frame) const {
   frame.evidence = pose_evidence(pairs, frame.first, pose);
   frame.fix.camera = frame.first.camera;
   frame.final_pairs = std::move(pairs);
-  refine_guided(frame, gather_candidates(features_, frame.candidate_images), pose);
+  refine_guided(frame, pose);
 }
 
 // Twice: the first pose is only as good as the first matches.
-void Localizer::refine_guided(Frame& frame, const CandidatePool& pool,
-                              const PoseOptions& pose) const {
+void Localizer::refine_guided(Frame& frame, const PoseOptions& pose) const {
   frame.final = frame.first;
   for (const double radius_factor : {2.0, 1.0}) {
-    GuidedOptions guided = options_.guided;
-    guided.radius_px *= radius_factor;
-    const GuidedMatches found = match_guided(frame.features, pool, map_, frame.final.camera,
-                                             frame.final.cam_from_map, guided);
-    const std::vector<PointPair> wider = solver_pairs(found.pairs, frame.features, map_);
+    const double radius_px = options_.guided.radius_px * radius_factor;
+    const GuidedMatches found = matcher_->search(*frame.query, frame.turned, frame.final.camera,
+                                                 frame.final.cam_from_map, radius_px);
+    const std::vector<PointPair> wider = solver_pairs(found.pairs, map_);
     PoseOptions narrow = pose;
-    narrow.max_error_px = guided.radius_px;
+    narrow.max_error_px = radius_px;
     PoseEstimate refined = refine_pose(wider, frame.final.camera, frame.final.cam_from_map, narrow);
     frame.expected = found.expected;
     if (!refined.found || refined.inlier_count < frame.first.inlier_count / 2) break;

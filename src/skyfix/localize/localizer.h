@@ -14,8 +14,9 @@
 #include "skyfix/image/image.h"
 #include "skyfix/image/metadata.h"
 #include "skyfix/localize/fix.h"
+#include "skyfix/localize/heading.h"
 #include "skyfix/localize/input_list.h"
-#include "skyfix/localize/map_match.h"
+#include "skyfix/localize/map_matcher.h"
 #include "skyfix/localize/match_context.h"
 #include "skyfix/localize/query_camera.h"
 #include "skyfix/localize/track_state.h"
@@ -50,12 +51,19 @@ struct LocalizeOptions {
   void validate() const;
 };
 
+// What a run retrieves and matches with; what is null is SIFT's.
+struct LocalizeMethods {
+  std::unique_ptr<MapMatcher> matcher;
+  std::unique_ptr<GlobalDescriptor> retriever;
+};
+
 class Localizer {
  public:
-  // `map`, `cache` and what `matching` refers to must outlive it. Throws Error(missing_in_map) when
-  // the map lacks the features or places asked for.
+  // `map`, `cache` and what `matching` and `methods` refer to must outlive it. Throws
+  // Error(missing_in_map) when the map lacks the features or places asked for.
   Localizer(const Map& map, const LocalizeOptions& options, GivenCameras cameras,
-            const DescriptorCache& cache, const MatchContext& matching);
+            const DescriptorCache& cache, const MatchContext& matching,
+            LocalizeMethods methods = {});
 
   // Never throws for what is wrong with a photo, nor for lack of memory: every such problem becomes
   // the Fix's status and reason. Throws DeviceFailure, after which the run should end, and
@@ -76,11 +84,13 @@ class Localizer {
   void resolve_camera(Frame& frame) const;
   void retrieve(Frame& frame) const;
   void extract(Frame& frame) const;
+  std::vector<HeadingHint> heading_hints(const Frame& frame) const;
+  void choose_turn(Frame& frame) const;
   void match(Frame& frame) const;
   void match_and_solve(Frame& frame) const;
-  void refine_guided(Frame& frame, const CandidatePool& pool, const PoseOptions& pose) const;
+  void refine_guided(Frame& frame, const PoseOptions& pose) const;
   void decide(Frame& frame) const;
-  std::vector<float> query_descriptor(Frame& frame) const;
+  std::vector<float> query_descriptors(Frame& frame) const;
   void set_pose(Fix& fix, const PoseEstimate& estimate) const;
   void count_candidates(Frame& frame) const;
   void weigh_viewpoint(const Frame& frame, VerdictInput& input) const;
@@ -91,10 +101,9 @@ class Localizer {
   GivenCameras cameras_;
   const DescriptorCache& cache_;
   MatchContext matching_;
-  MapFeatures features_;
-  MapPlaces places_;
-  std::unique_ptr<LocalFeatures> extractor_;
+  std::unique_ptr<MapMatcher> matcher_;
   std::unique_ptr<GlobalDescriptor> global_;
+  MapPlaces places_;
   double scene_scale_ = 1;  // median distance from map cameras to their points, map units
 };
 

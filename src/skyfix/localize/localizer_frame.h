@@ -45,12 +45,14 @@ struct Localizer::Frame {
   const TrackState& track;
   PhotoMetadata metadata;
   QueryCamera camera;
-  Image image;
-  FeatureSet features;
+  Image grey;  // either or both, as matcher and retriever want
+  Image colour;
+  std::unique_ptr<MapMatcher::Query> query;
   std::vector<std::uint32_t> candidate_images;
-  std::vector<MapPair> pairs;  // first matches
-  PoseEstimate first;          // pose from the first matches
-  PoseEvidence evidence;       // of the first pose
+  std::vector<TurnedCandidate> turned;  // those that are matched
+  std::vector<MapPair> pairs;           // first matches
+  PoseEstimate first;                   // pose from the first matches
+  PoseEvidence evidence;                // of the first pose
   int expected = 0;
   PoseEstimate final;  // refined over the guided pairs
   std::vector<PointPair> final_pairs;

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
-#include <unordered_map>
+#include <unordered_set>
 
 #include "skyfix/base/parallel.h"
 
@@ -93,19 +93,26 @@ PointRows rows_by_point(const CandidatePool& pool) {
   return rows;
 }
 
-// Keeps, from pairs sorted best first, the first that claims each feature.
-std::vector<MapPair> settle_features(std::vector<MapPair> pairs) {
+// Best first; of those with an equal key the first is kept.
+std::vector<MapPair> settle(std::vector<MapPair> pairs, std::uint32_t MapPair::*key) {
   std::sort(pairs.begin(), pairs.end(), [](const MapPair& a, const MapPair& b) {
     if (a.score != b.score) return a.score > b.score;
-    return a.point < b.point;
+    return std::pair(a.point, a.feature) < std::pair(b.point, b.feature);
   });
-  std::unordered_map<std::uint32_t, bool> taken;
-  std::erase_if(pairs,
-                [&](const MapPair& pair) { return !taken.emplace(pair.feature, true).second; });
+  std::unordered_set<std::uint32_t> taken;
+  std::erase_if(pairs, [&](const MapPair& pair) { return !taken.insert(pair.*key).second; });
   return pairs;
 }
 
 }  // namespace
+
+std::vector<MapPair> settle_features(std::vector<MapPair> pairs) {
+  return settle(std::move(pairs), &MapPair::feature);
+}
+
+std::vector<MapPair> settle_points(std::vector<MapPair> pairs) {
+  return settle(std::move(pairs), &MapPair::point);
+}
 
 CandidatePool gather_candidates(const MapFeatures& features,
                                 std::span<const std::uint32_t> images) {
@@ -165,6 +172,8 @@ MapMatches match_to_map(const FeatureSet& features, std::span<const PoolReferenc
     const std::size_t of = next - first_row.begin() - 1;
     MapPair pair;
     pair.feature = static_cast<std::uint32_t>(mutual.query);
+    pair.x = features.keypoints[mutual.query].x;
+    pair.y = features.keypoints[mutual.query].y;
     pair.point = references[of].group[mutual.map - first_row[of]];
     pair.image = static_cast<std::uint32_t>(references[of].key);
     pair.score = mutual.score;
@@ -213,7 +222,8 @@ GuidedMatches match_guided(const FeatureSet& features, const CandidatePool& pool
               dot(features.descriptor(feature),
                   pool.descriptors.data() + std::size_t(row) * pool.dimension, pool.dimension);
           if (score > best.score) {
-            best = {feature, point, pool.image[row], score, 0};
+            const Keypoint& at = features.keypoints[feature];
+            best = {feature, at.x, at.y, point, pool.image[row], score, 0};
             any = true;
           }
         }
@@ -230,14 +240,12 @@ GuidedMatches match_guided(const FeatureSet& features, const CandidatePool& pool
   return matches;
 }
 
-std::vector<PointPair> solver_pairs(std::span<const MapPair> pairs, const FeatureSet& features,
-                                    const Map& map) {
+std::vector<PointPair> solver_pairs(std::span<const MapPair> pairs, const Map& map) {
   std::vector<PointPair> result;
   result.reserve(pairs.size());
   for (const MapPair& pair : pairs) {
-    const Keypoint& keypoint = features.keypoints[pair.feature];
     PointPair solver;
-    solver.pixel = {keypoint.x, keypoint.y};
+    solver.pixel = {pair.x, pair.y};
     solver.point = map.point(pair.point);
     solver.sigma_px = 1;
     solver.quality = pair.margin;

@@ -26,11 +26,13 @@ CandidatePool gather_candidates(const MapFeatures& features, std::span<const std
 
 // A 2D-3D pair with where it came from.
 struct MapPair {
-  std::uint32_t feature = 0;  // index into the frame's features
-  std::uint32_t point = 0;    // map point index
-  std::uint32_t image = 0;    // map image whose descriptor matched
-  float score = 0;            // dot product
-  float margin = 0;           // score minus the best of another map point
+  std::uint32_t feature = 0;  // index into the frame's features: one place of the photo
+  float x = 0;                // of that place, px of the photo as stored
+  float y = 0;
+  std::uint32_t point = 0;  // map point index
+  std::uint32_t image = 0;  // map image whose descriptor matched
+  float score = 0;          // dot product
+  float margin = 0;         // score minus the best of another map point
 };
 
 // The candidates' rows where the map has them, for the matcher: key = map image index, group = map
@@ -64,9 +66,13 @@ GuidedMatches match_guided(const FeatureSet& features, const CandidatePool& pool
                            const Camera& camera, const Rigid3& cam_from_map,
                            const GuidedOptions& options);
 
-// The solver's view of pairs. sigma_px grows with the feature's scale and the map point's own
-// error.
-std::vector<PointPair> solver_pairs(std::span<const MapPair> pairs, const FeatureSet& features,
-                                    const Map& map);
+// Keeps, of pairs that claim the same feature, the one with the highest score (ties to the lower
+// point); best first.
+std::vector<MapPair> settle_features(std::vector<MapPair> pairs);
+// Keeps, of pairs with the same map point, the one with the highest score; best first.
+std::vector<MapPair> settle_points(std::vector<MapPair> pairs);
+
+// The solver's view of pairs.
+std::vector<PointPair> solver_pairs(std::span<const MapPair> pairs, const Map& map);
 
 }  // namespace skyfix

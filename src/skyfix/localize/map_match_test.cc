@@ -126,7 +126,7 @@ TEST_F(MapMatchTest, AFeatureServesOnePoint) {
 
 TEST_F(MapMatchTest, SolverPairsCarryPixelPointAndGroup) {
   const std::vector<MapPair> pairs = match(0);
-  const std::vector<PointPair> solver = solver_pairs(pairs, frame_, map_.map());
+  const std::vector<PointPair> solver = solver_pairs(pairs, map_.map());
   ASSERT_EQ(solver.size(), pairs.size());
   for (std::size_t i = 0; i < solver.size(); ++i) {
     EXPECT_EQ(solver[i].group, pairs[i].point);

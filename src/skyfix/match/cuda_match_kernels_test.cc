@@ -29,10 +29,10 @@ class Side {
   Side(Device& device, MatchKernels& kernels)
       : device_(device), ledger_(device), kernels_(kernels) {}
 
-  DeviceRows rows(const void* data, std::int64_t count, int dimension, ElementType type,
+  DeviceRows rows(const void* data, std::int64_t count, int dimension, RowType type,
                   std::uint32_t first_index = 0) {
     DeviceRows rows{nullptr, nullptr, count, dimension, type, first_index};
-    rows.data = copy(data, count * dimension * element_bytes(type));
+    rows.data = copy(data, count * dimension * row_type_bytes(type));
     auto* bias = static_cast<float*>(space(count * sizeof(float)));
     kernels_.check_rows(rows, bias);
     rows.bias = bias;
@@ -111,10 +111,10 @@ class GpuBesideCpu : public testing::Test {
   }
 
   Results run(bool on_gpu, const std::vector<std::byte>& query, std::int64_t n,
-              const std::vector<std::byte>& map, std::int64_t m, int dimension, ElementType type) {
+              const std::vector<std::byte>& map, std::int64_t m, int dimension, RowType type) {
     Side side = on_gpu ? Side(*opened_.device, *gpu_kernels_) : Side(*host_device_, *host_kernels_);
     // In two parts each way: keys must meet.
-    const std::size_t row_bytes = dimension * element_bytes(type);
+    const std::size_t row_bytes = dimension * row_type_bytes(type);
     const std::int64_t n1 = n / 3, m1 = m / 2;
     const std::int64_t query_from[] = {0, n1, n}, map_from[] = {0, m1, m};
     MatchKey* query_keys = side.keys(n);
@@ -142,7 +142,7 @@ class GpuBesideCpu : public testing::Test {
 
   std::vector<float> runner_up(Side& side, const std::vector<std::byte>& query, std::int64_t n,
                                const std::vector<std::byte>& map, std::int64_t m, int dimension,
-                               ElementType type) {
+                               RowType type) {
     std::vector<std::int64_t> listed;
     std::vector<std::uint32_t> row_group, map_group(m);
     for (std::int64_t i = 0; i < n; i += 2) {
@@ -158,21 +158,21 @@ class GpuBesideCpu : public testing::Test {
     return side.get(best, count);
   }
 
-  static std::vector<std::byte> encode(const std::vector<float>& values, ElementType type) {
-    std::vector<std::byte> bytes(values.size() * element_bytes(type));
+  static std::vector<std::byte> encode(const std::vector<float>& values, RowType type) {
+    std::vector<std::byte> bytes(values.size() * row_type_bytes(type));
     for (std::size_t i = 0; i < values.size(); ++i) {
-      if (type == ElementType::float32) {
+      if (type == RowType::float32) {
         std::memcpy(&bytes[i * 4], &values[i], 4);
       } else {
-        const std::uint16_t half = type == ElementType::float16 ? float16_from_float(values[i])
-                                                                : bfloat16_from_float(values[i]);
+        const std::uint16_t half = type == RowType::float16 ? float16_from_float(values[i])
+                                                            : bfloat16_from_float(values[i]);
         std::memcpy(&bytes[i * 2], &half, 2);
       }
     }
     return bytes;
   }
 
-  void expect_equal(std::int64_t n, std::int64_t m, int dimension, Kind kind, ElementType type) {
+  void expect_equal(std::int64_t n, std::int64_t m, int dimension, Kind kind, RowType type) {
     std::mt19937 random(static_cast<unsigned>(n * 31 + m * 7 + dimension));
     const auto query = encode(make_rows(n, dimension, kind, random), type);
     const auto map = encode(make_rows(m, dimension, kind, random), type);
@@ -196,8 +196,7 @@ class GpuBesideCpu : public testing::Test {
 
 TEST_F(GpuBesideCpu, EqualInEveryDimensionAndType) {
   for (const int dimension : {1, 3, 16, 24, 27, 32, 64, 128, 256, 257}) {
-    for (const ElementType type :
-         {ElementType::float32, ElementType::float16, ElementType::bfloat16}) {
+    for (const RowType type : {RowType::float32, RowType::float16, RowType::bfloat16}) {
       expect_equal(700, 1033, dimension, Kind::normal, type);
     }
   }
@@ -207,8 +206,8 @@ TEST_F(GpuBesideCpu, EqualForEveryKindOfTrap) {
   for (const Kind kind :
        {Kind::integers, Kind::few_values, Kind::zeros, Kind::with_bad_rows, Kind::tiny}) {
     for (const int dimension : {24, 128}) {
-      expect_equal(1500, 2100, dimension, kind, ElementType::float32);
-      expect_equal(129, 127, dimension, kind, ElementType::float16);
+      expect_equal(1500, 2100, dimension, kind, RowType::float32);
+      expect_equal(129, 127, dimension, kind, RowType::float16);
     }
   }
 }
@@ -216,15 +215,15 @@ TEST_F(GpuBesideCpu, EqualForEveryKindOfTrap) {
 TEST_F(GpuBesideCpu, EqualAtTheEdgesOfTiles) {
   for (const std::int64_t n : {1, 2, 127, 128, 129, 255, 257}) {
     for (const std::int64_t m : {1, 63, 128, 385}) {
-      expect_equal(n, m, 24, Kind::few_values, ElementType::float32);
-      expect_equal(n, m, 40, Kind::normal, ElementType::float32);
+      expect_equal(n, m, 24, Kind::few_values, RowType::float32);
+      expect_equal(n, m, 40, Kind::normal, RowType::float32);
     }
   }
 }
 
 TEST_F(GpuBesideCpu, EqualOnManyRows) {
-  expect_equal(60'000, 20'011, 24, Kind::integers, ElementType::float32);
-  expect_equal(9'000, 50'021, 128, Kind::normal, ElementType::float32);
+  expect_equal(60'000, 20'011, 24, Kind::integers, RowType::float32);
+  expect_equal(9'000, 50'021, 128, Kind::normal, RowType::float32);
 }
 
 TEST_F(GpuBesideCpu, ALaunchMayHoldManyPairs) {
@@ -236,8 +235,8 @@ TEST_F(GpuBesideCpu, ALaunchMayHoldManyPairs) {
     const auto query = make_rows(100 + pair, 24, Kind::normal, random);
     const auto map = make_rows(300 - pair, 24, Kind::normal, random);
     for (auto [side, work] : {std::pair{&gpu, &gpu_work}, std::pair{&cpu, &cpu_work}}) {
-      work->push_back({side->rows(query.data(), 100 + pair, 24, ElementType::float32),
-                       side->rows(map.data(), 300 - pair, 24, ElementType::float32),
+      work->push_back({side->rows(query.data(), 100 + pair, 24, RowType::float32),
+                       side->rows(map.data(), 300 - pair, 24, RowType::float32),
                        side->keys(100 + pair), pair % 4 == 3 ? nullptr : side->keys(300 - pair)});
     }
   }
@@ -261,8 +260,8 @@ TEST_F(GpuBesideCpu, APairFromStartToEndEqualsThePieces) {
   std::vector<std::vector<float>> scores;
   for (const bool on_gpu : {true, false}) {
     Side side = on_gpu ? Side(*opened_.device, *gpu_kernels_) : Side(*host_device_, *host_kernels_);
-    MatchWork work{side.rows(query.data(), n, 24, ElementType::float32),
-                   side.rows(map.data(), m, 24, ElementType::float32),
+    MatchWork work{side.rows(query.data(), n, 24, RowType::float32),
+                   side.rows(map.data(), m, 24, RowType::float32),
                    side.put(std::vector<MatchKey>(n, 99)), side.put(std::vector<MatchKey>(m, 99))};
     float* bias = side.put(std::vector<float>(n + m));
     float* all_scores = side.put(std::vector<float>(n + m));
@@ -295,9 +294,9 @@ TEST_F(GpuBesideCpu, OffsetsHave64Bits) {
   }
   Side side(*opened_.device, *gpu_kernels_);
   const auto count = static_cast<std::int64_t>(planted.size());
-  const MatchWork work{side.rows(query.data(), kRows, kDimension, ElementType::float16),
-                       side.rows(map.data(), count, kDimension, ElementType::float16),
-                       side.keys(kRows), side.keys(count)};
+  const MatchWork work{side.rows(query.data(), kRows, kDimension, RowType::float16),
+                       side.rows(map.data(), count, kDimension, RowType::float16), side.keys(kRows),
+                       side.keys(count)};
   side.kernels().accumulate({&work, 1});
   const auto map_keys = side.get(work.map_keys, count);
   const auto query_keys = side.get(work.query_keys, kRows);

@@ -35,11 +35,11 @@ PlacedReference ReferenceBlock::add(const PoolReference& reference) {
   device_.upload(values, reference.rows.data, sizeof(float) * rows * dimension_);
   device_.upload(group, reference.group.data(), sizeof(std::uint32_t) * rows);
   used_ += rows;
-  return {{values, bias, rows, dimension_, ElementType::float32, 0}, group};
+  return {{values, bias, rows, dimension_, RowType::float32, 0}, group};
 }
 
 void ReferenceBlock::check() {
-  kernels_.check_rows({memory_, nullptr, used_, dimension_, ElementType::float32, 0},
+  kernels_.check_rows({memory_, nullptr, used_, dimension_, RowType::float32, 0},
                       reinterpret_cast<float*>(memory_ + layout_.bias));
 }
 

@@ -56,15 +56,15 @@ std::uint16_t bfloat16_from_float(float value) {
   return (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
 }
 
-void widen_elements(ElementType type, const void* elements, std::size_t count, float* floats) {
+void widen_elements(RowType type, const void* elements, std::size_t count, float* floats) {
   switch (type) {
-    case ElementType::float32:
+    case RowType::float32:
       std::memcpy(floats, elements, count * sizeof(float));
       break;
-    case ElementType::float16:
+    case RowType::float16:
       widen<float_from_float16>(elements, count, floats);
       break;
-    case ElementType::bfloat16:
+    case RowType::bfloat16:
       widen<float_from_bfloat16>(elements, count, floats);
       break;
   }

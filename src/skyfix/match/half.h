@@ -17,6 +17,6 @@ std::uint16_t float16_from_float(float value);
 std::uint16_t bfloat16_from_float(float value);
 
 // `count` elements of the given type as float32 (float32 is copied).
-void widen_elements(ElementType type, const void* elements, std::size_t count, float* floats);
+void widen_elements(RowType type, const void* elements, std::size_t count, float* floats);
 
 }  // namespace skyfix

@@ -84,15 +84,14 @@ TEST_P(Half, NarrowingRoundsToNearestTiesToEven) {
 
 TEST(WidenElements, TakesEveryType) {
   const std::vector<float> floats{1.5f, -2, 0, 0x1p-24f};
-  for (const ElementType type :
-       {ElementType::float32, ElementType::float16, ElementType::bfloat16}) {
+  for (const RowType type : {RowType::float32, RowType::float16, RowType::bfloat16}) {
     std::vector<std::uint16_t> narrow;
     for (const float value : floats) {
-      narrow.push_back(type == ElementType::float16 ? float16_from_float(value)
-                                                    : bfloat16_from_float(value));
+      narrow.push_back(type == RowType::float16 ? float16_from_float(value)
+                                                : bfloat16_from_float(value));
     }
-    const void* elements = type == ElementType::float32 ? static_cast<const void*>(floats.data())
-                                                        : static_cast<const void*>(narrow.data());
+    const void* elements = type == RowType::float32 ? static_cast<const void*>(floats.data())
+                                                    : static_cast<const void*>(narrow.data());
     std::vector<float> wide(floats.size());
     widen_elements(type, elements, wide.size(), wide.data());
     EXPECT_EQ(wide, floats);

@@ -24,7 +24,7 @@ std::int64_t rows_per_piece(int dimension) {
 
 const void* row_address(const DeviceRows& rows, std::int64_t row) {
   return static_cast<const std::byte*>(rows.data) +
-         row * rows.dimension * static_cast<std::int64_t>(element_bytes(rows.type));
+         row * rows.dimension * static_cast<std::int64_t>(row_type_bytes(rows.type));
 }
 
 bool is_ruled_out(const DeviceRows& rows, std::int64_t row) {
@@ -35,7 +35,7 @@ bool is_ruled_out(const DeviceRows& rows, std::int64_t row) {
 class Float32Pieces {
  public:
   explicit Float32Pieces(const DeviceRows& rows) : rows_(rows) {
-    bool copies = rows.type != ElementType::float32;
+    bool copies = rows.type != RowType::float32;
     for (std::int64_t i = 0; i < rows.rows && !copies; ++i) copies = is_ruled_out(rows, i);
     piece_rows_ = copies ? rows_per_piece(rows.dimension) : std::max<std::int64_t>(rows.rows, 1);
     if (copies) copy_.resize(std::min(piece_rows_, rows.rows) * rows.dimension);

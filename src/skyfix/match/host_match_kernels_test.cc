@@ -19,11 +19,11 @@ constexpr float kNone = -std::numeric_limits<float>::infinity();
 // Rows in some element type with their bias, as a device would hold them.
 class Rows {
  public:
-  Rows(const Descriptors& from, ElementType type, MatchKernels& kernels) : type_(type) {
+  Rows(const Descriptors& from, RowType type, MatchKernels& kernels) : type_(type) {
     floats_ = from.values;
     for (float& value : floats_) {
-      if (type == ElementType::float32) continue;
-      const bool is_16 = type == ElementType::float16;
+      if (type == RowType::float32) continue;
+      const bool is_16 = type == RowType::float16;
       narrow_.push_back(is_16 ? float16_from_float(value) : bfloat16_from_float(value));
       value = is_16 ? float_from_float16(narrow_.back()) : float_from_bfloat16(narrow_.back());
     }
@@ -34,10 +34,10 @@ class Rows {
   }
 
   DeviceRows part(std::int64_t begin, std::int64_t end) const {
-    const auto* first = type_ == ElementType::float32
+    const auto* first = type_ == RowType::float32
                             ? reinterpret_cast<const std::byte*>(floats_.data())
                             : reinterpret_cast<const std::byte*>(narrow_.data());
-    return {first + begin * dimension_ * static_cast<std::int64_t>(element_bytes(type_)),
+    return {first + begin * dimension_ * static_cast<std::int64_t>(row_type_bytes(type_)),
             bias_.data() + begin,
             end - begin,
             dimension_,
@@ -49,7 +49,7 @@ class Rows {
   std::vector<float>& bias() { return bias_; }
 
  private:
-  ElementType type_;
+  RowType type_;
   std::vector<float> floats_;
   std::vector<std::uint16_t> narrow_;
   std::vector<float> bias_;
@@ -69,14 +69,13 @@ struct Keys {
   std::vector<float> scores;
 };
 
-class HostMatchKernels : public ::testing::TestWithParam<ElementType> {
+class HostMatchKernels : public ::testing::TestWithParam<RowType> {
  protected:
   std::unique_ptr<MatchKernels> kernels_ = make_host_match_kernels();
   std::mt19937 random_{21};
 };
 INSTANTIATE_TEST_SUITE_P(Types, HostMatchKernels,
-                         ::testing::Values(ElementType::float32, ElementType::float16,
-                                           ElementType::bfloat16));
+                         ::testing::Values(RowType::float32, RowType::float16, RowType::bfloat16));
 
 TEST_P(HostMatchKernels, PartsGiveTheResultOfOnePass) {
   // The last shape is larger than a piece that is widened at once.

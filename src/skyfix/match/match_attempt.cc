@@ -133,7 +133,7 @@ DeviceRows MatchAttempt::chunk_rows() const {
           bias,
           loaded_chunk_.end - loaded_chunk_.begin,
           query_.dimension,
-          ElementType::float32,
+          RowType::float32,
           static_cast<std::uint32_t>(loaded_chunk_.begin)};
 }
 

@@ -4,7 +4,7 @@
 
 namespace skyfix {
 
-std::size_t element_bytes(ElementType type) { return type == ElementType::float32 ? 4 : 2; }
+std::size_t row_type_bytes(RowType type) { return type == RowType::float32 ? 4 : 2; }
 
 void MatchKernels::match(const MatchWork& work, float* query_bias, float* map_bias,
                          float* query_scores, float* map_scores) {

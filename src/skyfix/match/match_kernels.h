@@ -18,8 +18,8 @@
 
 namespace skyfix {
 
-enum class ElementType { float32, float16, bfloat16 };
-std::size_t element_bytes(ElementType type);
+enum class RowType { float32, float16, bfloat16 };
+std::size_t row_type_bytes(RowType type);
 
 // Row-major rows on the device. `bias` has 0 for a usable row and -infinity for one with a NaN or
 // infinite entry (check_rows writes it).
@@ -28,7 +28,7 @@ struct DeviceRows {
   const float* bias = nullptr;
   std::int64_t rows = 0;
   int dimension = 0;
-  ElementType type = ElementType::float32;
+  RowType type = RowType::float32;
   std::uint32_t first_index = 0;  // index of row 0 in the whole pool or frame
 };
 

@@ -43,10 +43,10 @@ TEST(MatchKey, ZeroIsNone) {
   EXPECT_EQ(match_key_score(0), -kInf);
 }
 
-TEST(ElementType, Sizes) {
-  EXPECT_EQ(element_bytes(ElementType::float32), 4u);
-  EXPECT_EQ(element_bytes(ElementType::float16), 2u);
-  EXPECT_EQ(element_bytes(ElementType::bfloat16), 2u);
+TEST(RowType, Sizes) {
+  EXPECT_EQ(row_type_bytes(RowType::float32), 4u);
+  EXPECT_EQ(row_type_bytes(RowType::float16), 2u);
+  EXPECT_EQ(row_type_bytes(RowType::bfloat16), 2u);
 }
 
 }  // namespace

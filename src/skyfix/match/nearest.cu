@@ -345,9 +345,9 @@ int accumulate(std::span<const MatchWork> work, int multiprocessors, cudaStream_
 int launch_accumulate(std::span<const MatchWork> work, int multiprocessors, void* stream) {
   if (work.empty()) return cudaSuccess;
   const auto on = static_cast<cudaStream_t>(stream);
-  const ElementType type = work.front().query.type;
-  if (type == ElementType::float32) return cuda::accumulate<float>(work, multiprocessors, on);
-  if (type == ElementType::float16) return cuda::accumulate<__half>(work, multiprocessors, on);
+  const RowType type = work.front().query.type;
+  if (type == RowType::float32) return cuda::accumulate<float>(work, multiprocessors, on);
+  if (type == RowType::float16) return cuda::accumulate<__half>(work, multiprocessors, on);
   return cuda::accumulate<__nv_bfloat16>(work, multiprocessors, on);
 }
 

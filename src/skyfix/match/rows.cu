@@ -71,8 +71,8 @@ int check_both_as(const RowSide& side, const RowSide& other, cudaStream_t stream
 int launch_check_both(const RowSide& side, const RowSide& other, void* stream) {
   if (side.rows.rows + other.rows.rows == 0) return cudaSuccess;
   const auto on = static_cast<cudaStream_t>(stream);
-  if (side.rows.type == ElementType::float32) return cuda::check_both_as<float>(side, other, on);
-  if (side.rows.type == ElementType::float16) return cuda::check_both_as<__half>(side, other, on);
+  if (side.rows.type == RowType::float32) return cuda::check_both_as<float>(side, other, on);
+  if (side.rows.type == RowType::float16) return cuda::check_both_as<__half>(side, other, on);
   return cuda::check_both_as<__nv_bfloat16>(side, other, on);
 }
 

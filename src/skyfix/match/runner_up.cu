@@ -152,8 +152,8 @@ int launch_runner_up(const DeviceRows& query, const std::int64_t* listed,
                                 map.rows,     query.dimension, splits,   best};
   const auto blocks = static_cast<unsigned>(query_tiles * splits);
   const auto on = static_cast<cudaStream_t>(stream);
-  if (query.type == ElementType::float32) return cuda::run<float>(work, blocks, on);
-  if (query.type == ElementType::float16) return cuda::run<__half>(work, blocks, on);
+  if (query.type == RowType::float32) return cuda::run<float>(work, blocks, on);
+  if (query.type == RowType::float16) return cuda::run<__half>(work, blocks, on);
   return cuda::run<__nv_bfloat16>(work, blocks, on);
 }
 

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "skyfix/features/local_features.h"
 #include "skyfix/image/image.h"
 #include "skyfix/map/map_folder.h"
 #include "skyfix/retrieval/candidates.h"
@@ -25,12 +26,15 @@ class GlobalDescriptor {
   // Long side in pixels of the picture that compute() expects (--vpr-query-resize).
   virtual int long_side() const = 0;
   virtual std::string vocabulary_hash() const = 0;
-  // Unit row, or all zero for a picture without features. `image` is grey.
+  virtual bool wants_colour() const { return false; }  // RGB pictures; else grey
+  // Whether a turned picture is another place to it: all four turns of a photo are searched then.
+  virtual bool turn_matters() const { return false; }
+  // Unit row, or all zero for a picture without features.
   virtual std::vector<float> compute(const Image& image) const = 0;
 };
 
 // Local features + VLAD with the given vocabulary (views must outlive it).
-std::unique_ptr<GlobalDescriptor> make_vlad_descriptor(std::string_view local_kind,
+std::unique_ptr<GlobalDescriptor> make_vlad_descriptor(std::unique_ptr<LocalFeatures> local,
                                                        std::span<const float> centres, int clusters,
                                                        std::string vocabulary_hash, int long_side);
 
@@ -64,5 +68,9 @@ std::string_view cache_outcome_name(DescriptorCache::Outcome outcome);
 // Exact search by inner product with FAISS over the mapped rows (nothing copied). Best first; ties
 // to the lowest index; rows of zeros never proposed; a zero query gives nothing.
 ProposalList search_places(const MapPlaces& places, std::span<const float> query, int count);
+// The same for several descriptors of one photo (its turns), `dimension` values each: an image
+// counts with its best score.
+ProposalList search_any_turn(const MapPlaces& places, std::span<const float> queries, int dimension,
+                             int count);
 
 }  // namespace skyfix

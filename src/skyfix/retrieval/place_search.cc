@@ -110,4 +110,26 @@ ProposalList search_places(const MapPlaces& places, std::span<const float> query
   return list;
 }
 
+ProposalList search_any_turn(const MapPlaces& places, std::span<const float> queries, int dimension,
+                             int count) {
+  assert(dimension > 0 && queries.size() % std::size_t(dimension) == 0);
+  ProposalList all{CandidateSource::faiss, {}};
+  for (std::size_t begin = 0; begin < queries.size(); begin += std::size_t(dimension)) {
+    const ProposalList found =
+        search_places(places, queries.subspan(begin, std::size_t(dimension)), count);
+    for (const Proposal& proposal : found.proposals) {
+      const auto same = std::find_if(
+          all.proposals.begin(), all.proposals.end(),
+          [&](const Proposal& other) { return other.image_index == proposal.image_index; });
+      if (same == all.proposals.end()) {
+        all.proposals.push_back(proposal);
+      } else {
+        same->score = std::max(same->score, proposal.score);
+      }
+    }
+  }
+  keep_best(all.proposals, std::size_t(std::max(0, count)));
+  return all;
+}
+
 }  // namespace skyfix

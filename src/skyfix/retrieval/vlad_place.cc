@@ -1,6 +1,5 @@
 // VLAD over local features as a picture's global descriptor.
 #include "skyfix/base/error.h"
-#include "skyfix/features/local_features.h"
 #include "skyfix/retrieval/global_descriptor.h"
 #include "skyfix/retrieval/vlad.h"
 
@@ -19,6 +18,8 @@ class VladPlace : public GlobalDescriptor {
         long_side_(long_side) {}
 
   std::string_view kind() const override { return kind_; }
+  bool wants_colour() const override { return local_->wants_colour(); }
+  bool turn_matters() const override { return local_->turn_matters(); }
   int dimension() const override { return int(centres_.size()); }
   int long_side() const override { return long_side_; }
   std::string vocabulary_hash() const override { return vocabulary_hash_; }
@@ -37,12 +38,11 @@ class VladPlace : public GlobalDescriptor {
 
 }  // namespace
 
-std::unique_ptr<GlobalDescriptor> make_vlad_descriptor(std::string_view local_kind,
+std::unique_ptr<GlobalDescriptor> make_vlad_descriptor(std::unique_ptr<LocalFeatures> local,
                                                        std::span<const float> centres, int clusters,
                                                        std::string vocabulary_hash, int long_side) {
-  auto local = make_local_features(local_kind);
   if (clusters < 1 || centres.size() != std::size_t(clusters) * std::size_t(local->dimension())) {
-    throw Error(Reason::bad_map, "the place vocabulary does not fit " + std::string(local_kind) +
+    throw Error(Reason::bad_map, "the place vocabulary does not fit " + std::string(local->kind()) +
                                      " features (" + std::to_string(local->dimension()) +
                                      " values each); build the map again");
   }
