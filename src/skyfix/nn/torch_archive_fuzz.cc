@@ -1,5 +1,6 @@
 // Any bytes as a PyTorch file or a wheel: refused, or every tensor can be read. The first byte
-// chooses what is fuzzed: the whole zip archive, or the pickle of a sound one.
+// chooses what is fuzzed: the whole zip archive, the pickle of a sound one, or changes to a sound
+// wheel.
 #include <cstdlib>
 
 #include "skyfix/base/error.h"
@@ -32,17 +33,42 @@ void read(std::string_view file, const std::string& member) {
   }
 }
 
+std::string sound_torch_file(bool deflate) {
+  skyfix::testing::PickleWriter pickle;
+  pickle.add("}(").text("a").tensor("FloatStorage", "0", 16, {2, 4}, {1, 2});
+  pickle.text("b").tensor("FloatStorage", "0", 16, {16}).add("u");
+  return skyfix::testing::make_torch_file(pickle.stop(), {{"0", std::string(64, '\1')}}, deflate);
+}
+
+// Each three bytes of `changes` are an offset and the byte that is put there.
+std::string changed(std::string file, std::string_view changes) {
+  for (std::size_t i = 0; i + 2 < changes.size(); i += 3) {
+    std::uint16_t offset;
+    std::memcpy(&offset, changes.data() + i, sizeof offset);
+    file[offset % file.size()] = changes[i + 2];
+  }
+  return file;
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+  using namespace skyfix::testing;
   if (size == 0) return 0;
   const std::string content(reinterpret_cast<const char*>(data) + 1, size - 1);
-  if (data[0] & 1) {
-    read(skyfix::testing::make_torch_file(content, {{"0", std::string(64, '\1')}, {"1", ""}},
-                                          data[0] & 2),
-         {});
-  } else {
-    read(content, data[0] & 2 ? "a" : "");
+  const bool flag = data[0] & 4;
+  switch (data[0] % 4) {
+    case 0:
+      read(content, flag ? "a" : "");
+      break;
+    case 1:
+      read(make_torch_file(content, {{"0", std::string(64, '\1')}, {"1", ""}}, flag), {});
+      break;
+    case 2:
+      read(changed(sound_torch_file(flag), content), {});
+      break;
+    default:
+      read(changed(make_zip({{"w.pt", sound_torch_file(false), true}}, flag), content), {});
   }
   return 0;
 }
