@@ -7,6 +7,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -32,7 +33,7 @@ class ParityTest : public testing::Test {
     const std::filesystem::path file =
         std::filesystem::path(SKYFIX_SHARED_DIR) / "goldens" / name / "cases.safetensors";
     if (std::filesystem::exists(file)) {
-      goldens_ = open_tensor_file(file);
+      goldens_ = opened({file, {}});
     } else {
       absent("there is no " + file.string());
     }
@@ -42,7 +43,7 @@ class ParityTest : public testing::Test {
   // Null when absent.
   std::shared_ptr<const TensorSource> weights_of(std::string_view model) {
     const auto found = find_weights(known_model(model));
-    if (found) return open_tensor_file(found->file, found->member);
+    if (found) return opened(*found);
     absent("there are no weights of " + std::string(model) + "; put its file or package into " +
            "$SKYFIX_WEIGHTS");
     return nullptr;
@@ -67,6 +68,13 @@ class ParityTest : public testing::Test {
   }
 
  private:
+  // Each file once a run: hashing and unpacking take longer than most tests.
+  static std::shared_ptr<const TensorSource> opened(const FoundWeights& found) {
+    static std::map<std::string, std::shared_ptr<const TensorSource>> files;
+    auto& source = files[found.file.string() + ":" + found.member];
+    if (source == nullptr) source = open_tensor_file(found.file, found.member);
+    return source;
+  }
   static void absent(const std::string& what) {
     if (in_ci()) FAIL() << what;
     GTEST_SKIP() << what;

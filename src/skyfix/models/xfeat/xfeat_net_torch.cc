@@ -3,7 +3,7 @@
 namespace skyfix::xfeat {
 namespace {
 
-constexpr double kEps = 1e-5;  // of both kinds of normalisation
+constexpr double kEps = 1e-5;
 constexpr std::int64_t kStride = 32;
 constexpr std::int64_t kCell = 8;
 
@@ -46,26 +46,21 @@ at::Tensor enlarge_to(const at::Tensor& x, const at::Tensor& like) {
 
 Layer::Layer(const nn::WeightReader& weights, const std::string& name,
              const nn::Convolution::Shape& shape, Normalisation normalisation)
-    : convolution_(weights.in(Precision::fp32), name + ".0", shape, /*with_bias=*/false),
-      mean_(weights.get_fp32(name + ".1.running_mean", {shape.out})),
-      variance_(weights.get_fp32(name + ".1.running_var", {shape.out})) {
-  weights.skip(name + ".1.num_batches_tracked");
+    : convolution_(weights.in(Precision::fp32), name + ".0", shape, /*with_bias=*/false) {
+  const nn::BatchNorm norm(weights, name + ".1", shape.out, nn::BatchNorm::Affine::no);
   const at::ScalarType type = nn::scalar_type(weights.placement().precision);
   if (normalisation == Normalisation::folded) {
-    const at::Tensor factor = (variance_ + kEps).rsqrt();
-    convolution_.weight = convolution_.weight * factor.view({-1, 1, 1, 1});
-    convolution_.bias = (mean_ * factor).neg().to(type);
-    mean_ = variance_ = at::Tensor();
+    norm.fold_into(convolution_);
+    convolution_.bias = convolution_.bias.to(type);
+  } else {
+    norm_ = norm;
   }
   convolution_.weight = convolution_.weight.to(type).contiguous(at::MemoryFormat::ChannelsLast);
 }
 
 at::Tensor Layer::operator()(const at::Tensor& x) const {
-  at::Tensor y = convolution_(x);
-  if (mean_.defined()) {
-    y = at::batch_norm(y, {}, {}, mean_, variance_, /*training=*/false, 0.0, kEps, false);
-  }
-  return y.relu_();
+  const at::Tensor y = convolution_(x);
+  return (norm_ ? (*norm_)(y) : y).relu_();
 }
 
 Net::Net(const nn::WeightReader& weights, Normalisation n)

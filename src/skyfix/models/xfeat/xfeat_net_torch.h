@@ -5,9 +5,11 @@
 #include <ATen/ATen.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "skyfix/nn/batch_norm_torch.h"
 #include "skyfix/nn/layers_torch.h"
 #include "skyfix/nn/weight_reader_torch.h"
 
@@ -26,7 +28,7 @@ class Layer {
 
  private:
   nn::Convolution convolution_;
-  at::Tensor mean_, variance_;  // undefined where folded
+  std::optional<nn::BatchNorm> norm_;  // none where folded
 };
 using Layers = std::vector<Layer>;
 
