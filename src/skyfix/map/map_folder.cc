@@ -246,6 +246,12 @@ Map Map::open(const fs::path& folder, bool verify_hashes) {
 const fs::path& Map::folder() const { return data_->folder; }
 const std::string& Map::content_hash() const { return data_->content_hash; }
 const nlohmann::json& Map::manifest() const { return data_->json; }
+
+const nlohmann::json& Map::note(const std::string& key) const {
+  static const nlohmann::json kNone;
+  const auto found = data_->manifest.notes.find(key);
+  return found == data_->manifest.notes.end() ? kNone : *found;
+}
 const Georegistration& Map::georegistration() const { return data_->manifest.georegistration; }
 const std::vector<MapCamera>& Map::cameras() const { return data_->manifest.cameras; }
 

@@ -31,7 +31,8 @@ namespace skyfix {
 class MapTableWriter;
 namespace map_manifest {
 struct Manifest;
-}
+struct PlaceKind;
+}  // namespace map_manifest
 
 inline constexpr int kMapVersion = 1;
 
@@ -81,6 +82,8 @@ class Map {
   // georegistration (from map.json; cheap).
   const std::string& content_hash() const;
   const nlohmann::json& manifest() const;
+  // What was noted under a key when the map was made; null when nothing was.
+  const nlohmann::json& note(const std::string& key) const;
   const Georegistration& georegistration() const;
   const std::vector<MapCamera>& cameras() const;
   const MapCamera& camera(CameraId id) const;  // throws Error(bad_map)
@@ -114,6 +117,14 @@ class Map {
   struct Data;
   explicit Map(std::unique_ptr<Data> data);
   std::unique_ptr<Data> data_;
+};
+
+// Global descriptors of one kind, to be written.
+struct PlaceTable {
+  int clusters = 0;
+  int local_dimension = 0;
+  std::vector<float> vocabulary;   // [clusters, local_dimension]
+  std::vector<float> descriptors;  // [N, clusters * local_dimension]
 };
 
 // Collects a map's parts and writes the folder; the folder appears whole or not at all (written
@@ -163,19 +174,14 @@ class MapWriter {
   void write_points(MapTableWriter& out) const;
   void write_observations(MapTableWriter& out) const;
   void write_features(MapTableWriter& out) const;
-  void write_places(MapTableWriter& out) const;
+  void write_places(MapTableWriter& out,
+                    std::map<std::string, map_manifest::PlaceKind>& kinds) const;
   std::vector<MapCamera> used_cameras() const;
   map_manifest::Manifest manifest(const MapTableWriter& written) const;
 
   struct FeatureTable {
     int dimension = 0;
     std::vector<ImageFeatures> by_image;
-  };
-  struct PlaceTable {
-    int clusters = 0;
-    int local_dimension = 0;
-    std::vector<float> vocabulary;
-    std::vector<float> descriptors;
   };
   const ColmapModel& model_;
   Georegistration georegistration_;

@@ -4,8 +4,8 @@
 
 #include "skyfix/base/file.h"
 #include "skyfix/base/hash.h"
+#include "skyfix/map/map_kind_tables.h"
 #include "skyfix/map/map_publish.h"
-#include "skyfix/map/map_table_writer.h"
 
 namespace skyfix {
 namespace {
@@ -95,45 +95,54 @@ void MapWriter::write_observations(MapTableWriter& out) const {
   out.write("observations/pixel.npy", view(pixel), 2);
 }
 
+void write_feature_tables(MapTableWriter& out, const std::string& kind, int dimension,
+                          std::span<const MapWriter::ImageFeatures> by_image,
+                          const PointOfObservation& point_of) {
+  const auto path = [&](const char* name) { return map_manifest::feature_table(kind, name); };
+  const auto offset =
+      offsets(by_image.size(), [&](std::size_t i) { return by_image[i].observation.size(); });
+  std::vector<std::uint32_t> point;
+  point.reserve(offset.back());
+  for (std::size_t i = 0; i < by_image.size(); ++i) {
+    assert(by_image[i].pixel.size() == 2 * by_image[i].observation.size());
+    assert(by_image[i].descriptor.size() == dimension * by_image[i].observation.size());
+    for (const std::uint32_t o : by_image[i].observation) point.push_back(point_of(i, o));
+  }
+  out.write(path("offset"), view(offset));
+  out.write(path("point"), view(point));
+  out.begin<std::uint32_t>(path("observation"), offset.back());
+  for (const auto& image : by_image) out.append(view(image.observation));
+  out.end();
+  out.begin<float>(path("pixel"), offset.back(), 2);
+  for (const auto& image : by_image) out.append(view(image.pixel));
+  out.end();
+  out.begin<float>(path("descriptor"), offset.back(), dimension);
+  for (const auto& image : by_image) out.append(view(image.descriptor));
+  out.end();
+}
+
+map_manifest::PlaceKind write_place_tables(MapTableWriter& out, const std::string& kind,
+                                           const PlaceTable& table) {
+  out.write(map_manifest::place_table(kind, "vocabulary"), view(table.vocabulary),
+            table.local_dimension);
+  out.write(map_manifest::place_table(kind, "descriptor"), view(table.descriptors),
+            static_cast<std::size_t>(table.clusters) * table.local_dimension);
+  return {table.clusters, table.local_dimension, sha256_hex(bytes_of(table.vocabulary))};
+}
+
 void MapWriter::write_features(MapTableWriter& out) const {
   for (const auto& [kind, table] : features_) {
-    const auto& by_image = table.by_image;
-    const auto path = [&kind = kind](const char* name) {
-      return map_manifest::feature_table(kind, name);
-    };
-    const auto offset =
-        offsets(by_image.size(), [&](std::size_t i) { return by_image[i].observation.size(); });
-    std::vector<std::uint32_t> point;
-    point.reserve(offset.back());
-    for (std::size_t i = 0; i < by_image.size(); ++i) {
-      assert(by_image[i].pixel.size() == 2 * by_image[i].observation.size());
-      assert(by_image[i].descriptor.size() == table.dimension * by_image[i].observation.size());
-      for (const std::uint32_t o : by_image[i].observation) {
-        assert(o < observations_[i].size());
-        point.push_back(observations_[i][o].point);
-      }
-    }
-    out.write(path("offset"), view(offset));
-    out.write(path("point"), view(point));
-    out.begin<std::uint32_t>(path("observation"), offset.back());
-    for (const ImageFeatures& image : by_image) out.append(view(image.observation));
-    out.end();
-    out.begin<float>(path("pixel"), offset.back(), 2);
-    for (const ImageFeatures& image : by_image) out.append(view(image.pixel));
-    out.end();
-    out.begin<float>(path("descriptor"), offset.back(), table.dimension);
-    for (const ImageFeatures& image : by_image) out.append(view(image.descriptor));
-    out.end();
+    write_feature_tables(out, kind, table.dimension, table.by_image,
+                         [&](std::size_t image, std::uint32_t observation) {
+                           assert(observation < observations_[image].size());
+                           return observations_[image][observation].point;
+                         });
   }
 }
 
-void MapWriter::write_places(MapTableWriter& out) const {
-  for (const auto& [kind, table] : places_) {
-    out.write(map_manifest::place_table(kind, "vocabulary"), view(table.vocabulary),
-              table.local_dimension);
-    out.write(map_manifest::place_table(kind, "descriptor"), view(table.descriptors),
-              static_cast<std::size_t>(table.clusters) * table.local_dimension);
-  }
+void MapWriter::write_places(MapTableWriter& out,
+                             std::map<std::string, map_manifest::PlaceKind>& kinds) const {
+  for (const auto& [kind, table] : places_) kinds[kind] = write_place_tables(out, kind, table);
 }
 
 std::vector<MapCamera> MapWriter::used_cameras() const {
@@ -161,10 +170,6 @@ map_manifest::Manifest MapWriter::manifest(const MapTableWriter& written) const 
   manifest.cameras = used_cameras();
   manifest.georegistration = georegistration_;
   for (const auto& [kind, table] : features_) manifest.features[kind] = {table.dimension};
-  for (const auto& [kind, table] : places_) {
-    manifest.places[kind] = {table.clusters, table.local_dimension,
-                             sha256_hex(bytes_of(table.vocabulary))};
-  }
   manifest.tables = written.tables();
   for (const auto& [key, text] : notes_) manifest.notes[key] = nlohmann::json::parse(text);
   return manifest;
@@ -177,9 +182,12 @@ void MapWriter::write(const std::filesystem::path& folder, bool overwrite) {
   write_points(out);
   write_observations(out);
   write_features(out);
-  write_places(out);
+  std::map<std::string, map_manifest::PlaceKind> place_kinds;
+  write_places(out, place_kinds);
+  map_manifest::Manifest whole = manifest(out);
+  whole.places = std::move(place_kinds);
   write_file_atomic(partial.path() / map_manifest::kFileName,
-                    map_manifest::to_json(manifest(out)).dump(1) + "\n");
+                    map_manifest::to_json(whole).dump(1) + "\n");
   partial.publish();
 }
 
