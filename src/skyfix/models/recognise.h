@@ -1,0 +1,15 @@
+// Which known model a file of tensors is, by its tensors' names and shapes.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "skyfix/nn/tensor_source.h"
+
+namespace skyfix {
+
+// Names of known models, the likeliest first: several where models differ in their values only
+// (aliked-n16rot and aliked-n16; the two weight sets of dinov3-vitl16). Empty when it is none.
+std::vector<std::string> models_with_tensors(const TensorSource& source);
+
+}  // namespace skyfix
