@@ -4,6 +4,7 @@
 #include <deque>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "skyfix/nn/tensor_source.h"
@@ -23,6 +24,23 @@ class MemoryTensors : public TensorSource {
            const std::vector<float>& values) {
     add(name, ElementType::f32, shape, values);
   }
+  void add_filled(const std::string& name, const std::vector<std::int64_t>& shape, float value) {
+    std::size_t count = 1;
+    for (const std::int64_t side : shape) count *= std::size_t(side);
+    add(name, shape, std::vector<float>(count, value));
+  }
+  // Those of another source, which must live as long.
+  void add_all(const TensorSource& other) {
+    for (const std::string& name : other.names()) tensors_[name] = *other.find(name);
+  }
+  void erase(const std::string& name) { tensors_.erase(name); }
+  void rename(const std::string& name, const std::string& other) {
+    auto node = tensors_.extract(name);
+    node.key() = other;
+    node.mapped().name = other;
+    tensors_.insert(std::move(node));
+  }
+  void set_metadata(const std::string& key, const std::string& value) { about_[key] = value; }
 
   std::string description() const override { return "memory"; }
   const StoredTensor* find(std::string_view name) const override {

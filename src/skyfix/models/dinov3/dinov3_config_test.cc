@@ -7,9 +7,12 @@
 #include "skyfix/base/error.h"
 #include "skyfix/models/dinov3/testing.h"
 #include "skyfix/nn/synthetic_weights.h"
+#include "skyfix/nn/testing_tensors.h"
 
 namespace skyfix {
 namespace {
+
+using testing::MemoryTensors;
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -19,16 +22,16 @@ constexpr std::string_view kSmallJson = R"({"hidden_size": 128, "num_hidden_laye
   "use_gated_mlp": true, "rope_theta": 50.0, "layer_norm_eps": 1e-06, "patch_size": 16})";
 
 // The tensors whose shapes tell the sizes: width 128, three gated blocks of 192.
-TensorsInMemory small_file() {
-  TensorsInMemory file;
-  file.put_filled("embeddings.cls_token", {1, 1, 128}, 0);
-  file.put_filled("embeddings.register_tokens", {1, 4, 128}, 0);
-  file.put_filled("embeddings.patch_embeddings.weight", {128, 3, 16, 16}, 0);
+MemoryTensors small_file() {
+  MemoryTensors file;
+  file.add_filled("embeddings.cls_token", {1, 1, 128}, 0);
+  file.add_filled("embeddings.register_tokens", {1, 4, 128}, 0);
+  file.add_filled("embeddings.patch_embeddings.weight", {128, 3, 16, 16}, 0);
   for (const std::string block : {"layer.0", "layer.1", "layer.2"}) {
-    file.put_filled(block + ".norm1.weight", {128}, 1);
-    file.put_filled(block + ".mlp.gate_proj.weight", {192, 128}, 1);
-    file.put_filled(block + ".mlp.up_proj.weight", {192, 128}, 1);
-    file.put_filled(block + ".attention.q_proj.bias", {128}, 0);
+    file.add_filled(block + ".norm1.weight", {128}, 1);
+    file.add_filled(block + ".mlp.gate_proj.weight", {192, 128}, 1);
+    file.add_filled(block + ".mlp.up_proj.weight", {192, 128}, 1);
+    file.add_filled(block + ".attention.q_proj.bias", {128}, 0);
   }
   return file;
 }
@@ -95,7 +98,7 @@ TEST(DinoV3Config, JsonSaysWhatShapesDoNot) {
 }
 
 TEST(DinoV3Config, JsonInTheMetadataCounts) {
-  TensorsInMemory file = small_file();
+  MemoryTensors file = small_file();
   file.set_metadata("config", std::string(kSmallJson));
   EXPECT_EQ(dinov3_config_of(file).heads, 4);
   file.set_metadata("config", "something else");
@@ -118,12 +121,12 @@ TEST(DinoV3Config, RefusesAConfigThatContradictsTheShapes) {
 }
 
 TEST(DinoV3Config, StoredPeriodsTellTheHeadSize) {
-  TensorsInMemory file;
-  file.put_filled("cls_token", {1, 1, 128}, 0);
-  file.put_filled("patch_embed.proj.weight", {128, 3, 16, 16}, 0);
-  file.put_filled("blocks.0.norm1.weight", {128}, 1);
-  file.put_filled("blocks.0.mlp.fc1.weight", {512, 128}, 1);
-  file.put_filled("rope_embed.periods", {8}, 1);
+  MemoryTensors file;
+  file.add_filled("cls_token", {1, 1, 128}, 0);
+  file.add_filled("patch_embed.proj.weight", {128, 3, 16, 16}, 0);
+  file.add_filled("blocks.0.norm1.weight", {128}, 1);
+  file.add_filled("blocks.0.mlp.fc1.weight", {512, 128}, 1);
+  file.add_filled("rope_embed.periods", {8}, 1);
   const DinoV3Config config = dinov3_config_of(file);
   EXPECT_EQ(config.heads, 4);
   EXPECT_EQ(config.storage_tokens, 0);
@@ -141,8 +144,8 @@ TEST(DinoV3Config, RefusesHeadsThatDoNotFit) {
     expect_refused([&] { dinov3_config_of(small_file(), said); }, Reason::bad_weights,
                    HasSubstr("heads do not fit"));
   }
-  TensorsInMemory narrow = small_file();
-  narrow.put_filled("embeddings.cls_token", {1, 1, 48}, 0);
+  MemoryTensors narrow = small_file();
+  narrow.add_filled("embeddings.cls_token", {1, 1, 48}, 0);
   expect_refused([&] { dinov3_config_of(narrow); }, Reason::bad_weights, HasSubstr("config.json"));
 }
 
@@ -158,7 +161,7 @@ TEST(DinoV3Config, RefusesJsonThatIsNone) {
 TEST(DinoV3Config, RefusesFilesWithoutTheTensorsThatTell) {
   for (const std::string name : {"embeddings.patch_embeddings.weight", "layer.0.norm1.weight",
                                  "layer.0.mlp.up_proj.weight"}) {
-    TensorsInMemory file = small_file();
+    MemoryTensors file = small_file();
     file.erase("layer.0.mlp.gate_proj.weight");
     file.erase(name);
     expect_refused([&] { dinov3_config_of(file); }, Reason::bad_weights,
@@ -169,8 +172,8 @@ TEST(DinoV3Config, RefusesFilesWithoutTheTensorsThatTell) {
 TEST(DinoV3Config, RefusesShapesOfAnotherKind) {
   for (const std::vector<std::int64_t>& shape :
        {std::vector<std::int64_t>{128}, {1, 1, 0}, {1, 1, 1 << 20}}) {
-    TensorsInMemory file = small_file();
-    file.put_filled("embeddings.cls_token", shape, 0);
+    MemoryTensors file = small_file();
+    file.add_filled("embeddings.cls_token", shape, 0);
     expect_refused([&] { dinov3_config_of(file); }, Reason::bad_weights,
                    HasSubstr("embeddings.cls_token is [1"));
   }

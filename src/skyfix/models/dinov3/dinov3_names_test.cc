@@ -5,15 +5,18 @@
 #include "skyfix/base/error.h"
 #include "skyfix/models/dinov3/testing.h"
 #include "skyfix/nn/synthetic_weights.h"
+#include "skyfix/nn/testing_tensors.h"
 
 namespace skyfix {
 namespace {
 
+using testing::MemoryTensors;
+
 using ::testing::HasSubstr;
 
-TensorsInMemory source_with(const std::vector<std::string>& names) {
-  TensorsInMemory source;
-  for (const std::string& name : names) source.put(name, {1}, {0});
+MemoryTensors source_with(const std::vector<std::string>& names) {
+  MemoryTensors source;
+  for (const std::string& name : names) source.add(name, {1}, {0});
   return source;
 }
 

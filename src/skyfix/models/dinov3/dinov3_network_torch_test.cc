@@ -9,9 +9,12 @@
 #include "skyfix/base/error.h"
 #include "skyfix/models/dinov3/testing.h"
 #include "skyfix/nn/synthetic_weights.h"
+#include "skyfix/nn/testing_tensors.h"
 
 namespace skyfix {
 namespace {
+
+using testing::MemoryTensors;
 
 at::Tensor tensor_of(const TensorSource& source, const std::string& name) {
   const StoredTensor* stored = source.find(name);
@@ -56,13 +59,13 @@ std::map<std::string, std::vector<std::int64_t>> official_shapes(const DinoV3Con
 }
 
 // Synthetic weights as a file of a model would hold them, without periods and masks.
-std::shared_ptr<TensorsInMemory> synthetic_file(const DinoV3Config& config) {
-  auto file = std::make_shared<TensorsInMemory>();
+std::shared_ptr<MemoryTensors> synthetic_file(const DinoV3Config& config) {
+  auto file = std::make_shared<MemoryTensors>();
   for (const auto& [name, shape] : official_shapes(config)) {
     std::size_t count = 1;
     for (const std::int64_t side : shape) count *= std::size_t(side);
     std::vector<float> values(count);
-    if (fill_synthetic(name, shape, values)) file->put(name, shape, std::move(values));
+    if (fill_synthetic(name, shape, values)) file->add(name, shape, std::move(values));
   }
   return file;
 }
@@ -92,7 +95,7 @@ class DinoV3Parity : public DinoV3Goldens {
     const double allowed = tolerance(stage);
     const double difference = largest_difference(found, tensor_of(*golden_, stage));
     EXPECT_LE(difference, allowed) << model_ << " " << stage;
-    RecordProperty(model_ + "." + stage, testing::PrintToString(difference));
+    RecordProperty(model_ + "." + stage, ::testing::PrintToString(difference));
   }
   double tolerance(const std::string& stage) {
     std::ifstream file(folder() / "manifest.json");
@@ -163,7 +166,7 @@ TEST_F(DinoV3Parity, OfficialFilesTellTheHeadsThemselves) {
 
 TEST_F(DinoV3Parity, NamesOfNewerHuggingFaceLibraries) {
   const auto older = open("tiny_mlp_weights_hf");
-  auto newer = std::make_shared<TensorsInMemory>(*older);
+  auto newer = copy_of(*older);
   for (const std::string& name : older->names()) {
     if (name.starts_with("layer.")) newer->rename(name, "model." + name);
   }
@@ -174,12 +177,12 @@ TEST_F(DinoV3Parity, NamesOfNewerHuggingFaceLibraries) {
 
 TEST_F(DinoV3Parity, KeyBiasIsZeroWhateverTheFileHolds) {
   const auto original = open("tiny_mlp_weights_official");
-  auto changed = std::make_shared<TensorsInMemory>(*original);
+  auto changed = copy_of(*original);
   const std::string name = "blocks.1.attn.qkv.bias";
   at::Tensor bias = tensor_of(*original, name);
   bias.narrow(0, 64, 64).fill_(7);
-  changed->put(name, {192}, {bias.data_ptr<float>(), bias.data_ptr<float>() + 192});
-  changed->put_filled("blocks.1.attn.qkv.bias_mask", {192}, std::nanf(""));
+  changed->add(name, {192}, {bias.data_ptr<float>(), bias.data_ptr<float>() + 192});
+  changed->add_filled("blocks.1.attn.qkv.bias_mask", {192}, std::nanf(""));
   changed->erase("blocks.2.attn.qkv.bias_mask");
   model_ = "tiny_mlp";
   golden_ = open("tiny_mlp_cases");
@@ -197,7 +200,7 @@ TEST_F(DinoV3Parity, StoredPeriodsAreUsed) {
   const auto wanted = open("vits16_synthetic_bf16_periods");
   const auto file = synthetic_file(dinov3_config("dinov3-vits16"));
   const at::Tensor periods = tensor_of(*wanted, "periods_bf16_rounded");
-  file->put("rope_embed.periods", {16},
+  file->add("rope_embed.periods", {16},
             {periods.data_ptr<float>(), periods.data_ptr<float>() + 16});
   const DinoV3Network network = network_of(file);
   EXPECT_EQ(network.config().model(), "dinov3-vits16");
@@ -242,25 +245,25 @@ TEST(DinoV3Network, EveryTensorIsAskedFor) {
   int needed = 0;
   for (const std::string& name : whole->names()) {
     if (name == "mask_token") continue;
-    TensorsInMemory less(*whole);
-    less.erase(name);
-    EXPECT_THROW(network_of(std::make_shared<TensorsInMemory>(less), config), Error) << name;
+    const auto less = copy_of(*whole);
+    less->erase(name);
+    EXPECT_THROW(network_of(less, config), Error) << name;
     ++needed;
   }
   EXPECT_EQ(needed, 8 - 2 + 3 * (17 - 1));
-  auto more = std::make_shared<TensorsInMemory>(*whole);
-  more->put("blocks.0.attn.extra", {1}, {0});
+  auto more = copy_of(*whole);
+  more->add("blocks.0.attn.extra", {1}, {0});
   EXPECT_THROW(network_of(more, config), Error);
 }
 
 TEST(DinoV3Network, ClassAndStorageTokensMayHaveTheirOwnNorm) {
   const DinoV3Config config = tiny_config(false);
   const auto one = synthetic_file(config);
-  auto two = std::make_shared<TensorsInMemory>(*one);
-  two->put_filled("cls_norm.weight", {64}, 2);
-  two->put_filled("cls_norm.bias", {64}, 1);
-  two->put_filled("local_cls_norm.weight", {64}, 5);
-  two->put_filled("local_cls_norm.bias", {64}, 5);
+  auto two = copy_of(*one);
+  two->add_filled("cls_norm.weight", {64}, 2);
+  two->add_filled("cls_norm.bias", {64}, 1);
+  two->add_filled("local_cls_norm.weight", {64}, 5);
+  two->add_filled("local_cls_norm.bias", {64}, 5);
   const at::Tensor tokens = at::randn({1, 11, 64});
   const at::Tensor same = network_of(one, config).normalise(tokens);
   const at::Tensor other = network_of(two, config).normalise(tokens);
@@ -272,7 +275,7 @@ TEST(DinoV3Network, ClassAndStorageTokensMayHaveTheirOwnNorm) {
 TEST(DinoV3Network, DamagedPeriodsAreRefused) {
   const DinoV3Config config = tiny_config(false);
   const auto file = synthetic_file(config);
-  file->put("rope_embed.periods", {4}, {1, 3, 0, 30});
+  file->add("rope_embed.periods", {4}, {1, 3, 0, 30});
   EXPECT_THROW(network_of(file, config), Error);
 }
 

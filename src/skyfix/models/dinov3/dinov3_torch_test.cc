@@ -8,9 +8,12 @@
 #include "skyfix/models/dinov3/dinov3_network_torch.h"
 #include "skyfix/models/dinov3/testing.h"
 #include "skyfix/nn/synthetic_weights.h"
+#include "skyfix/nn/testing_tensors.h"
 
 namespace skyfix {
 namespace {
+
+using testing::MemoryTensors;
 
 using ::testing::AllOf;
 using ::testing::Each;
@@ -84,7 +87,7 @@ TEST_F(DinoV3Preprocessing, ResizeAndColours) {
     ASSERT_TRUE(found.sizes().equals(wanted.sizes()));
     const double difference = (found - wanted).abs().max().item<double>();
     EXPECT_LE(difference, 1e-5) << name;
-    RecordProperty(name, testing::PrintToString(difference));
+    RecordProperty(name, ::testing::PrintToString(difference));
   }
 }
 
@@ -195,11 +198,11 @@ TEST_F(DinoV3Files, BothLayoutsGiveTheSameVectors) {
 
 TEST_F(DinoV3Files, RefusesWeightsThatAreNotUsable) {
   const auto original = open("tiny_swiglu_weights_official");
-  auto changed = std::make_shared<TensorsInMemory>(*original);
+  auto changed = copy_of(*original);
   changed->erase("norm.bias");
-  changed->put_filled("blocks.0.attn.proj.bias", {63}, 0);
-  changed->put_filled("blocks.1.ls1.gamma", {64}, std::nanf(""));
-  changed->put("head.weight", {1}, {0});
+  changed->add_filled("blocks.0.attn.proj.bias", {63}, 0);
+  changed->add_filled("blocks.1.ls1.gamma", {64}, std::nanf(""));
+  changed->add("head.weight", {1}, {0});
   try {
     DinoV3 network(changed, {});
     ADD_FAILURE() << "was accepted";
