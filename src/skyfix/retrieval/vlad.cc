@@ -27,27 +27,34 @@ std::string VladVocabulary::hash() const {
       {reinterpret_cast<const char*>(centres.data()), centres.size() * sizeof(float)});
 }
 
-std::vector<float> vlad_descriptor(std::span<const float> centres, int clusters,
-                                   const FeatureSet& features) {
+std::vector<float> vlad_of_rows(std::span<const float> centres, int clusters,
+                                std::span<const float> rows) {
   assert(clusters > 0 && centres.size() % clusters == 0);
-  const int dimension = int(centres.size() / clusters);
-  assert(features.keypoints.empty() || features.dimension == dimension);
-  const CosineAssignment assignment(centres, clusters, dimension);
+  const std::size_t dimension = centres.size() / clusters;
+  assert(rows.size() % dimension == 0);
+  const CosineAssignment assignment(centres, clusters, int(dimension));
 
   std::vector<double> residuals(centres.size(), 0.0);
-  for (std::size_t i = 0; i < features.keypoints.size(); ++i) {
-    const auto unit = unit_row({features.descriptor(i), std::size_t(dimension)});
+  for (std::size_t begin = 0; begin < rows.size(); begin += dimension) {
+    const auto unit = unit_row(rows.subspan(begin, dimension));
     if (!unit) continue;
-    const std::size_t offset = std::size_t(assignment.nearest(unit->data())) * dimension;
-    for (int d = 0; d < dimension; ++d) {
+    const std::size_t offset = assignment.nearest(unit->data()) * dimension;
+    for (std::size_t d = 0; d < dimension; ++d) {
       residuals[offset + d] += double((*unit)[d]) - centres[offset + d];
     }
   }
   for (int k = 0; k < clusters; ++k) {
-    normalise(std::span(residuals).subspan(std::size_t(k) * dimension, dimension));
+    normalise(std::span(residuals).subspan(k * dimension, dimension));
   }
   normalise(residuals);
   return {residuals.begin(), residuals.end()};
+}
+
+std::vector<float> vlad_descriptor(std::span<const float> centres, int clusters,
+                                   const FeatureSet& features) {
+  assert(features.keypoints.empty() ||
+         features.dimension * std::size_t(clusters) == centres.size());
+  return vlad_of_rows(centres, clusters, features.descriptors);
 }
 
 }  // namespace skyfix

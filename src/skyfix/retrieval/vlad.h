@@ -34,7 +34,10 @@ VladVocabulary train_vlad_vocabulary(std::span<const float> descriptors, int dim
                                      const VladTraining& options);
 
 // Hard-assignment VLAD: residual sums, each cluster L2-normalised, then the whole. All zero when
-// there are no descriptors.
+// there are no descriptors. `rows` [n, dimension of the centres] need not be unit; those that are
+// zero or not numbers are left out.
+std::vector<float> vlad_of_rows(std::span<const float> centres, int clusters,
+                                std::span<const float> rows);
 std::vector<float> vlad_descriptor(std::span<const float> centres, int clusters,
                                    const FeatureSet& features);
 
