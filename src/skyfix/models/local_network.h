@@ -25,7 +25,8 @@ struct NetworkFeatures {
 
 struct DetectOptions {
   int max_features = 4096;  // the strongest; 0 = all
-  bool subpixel = true;     // off for parity with the reference
+  // XFeat: off for parity with the reference. ALIKED always finds fractions of a pixel.
+  bool subpixel = true;
 };
 
 class LocalNetwork {
