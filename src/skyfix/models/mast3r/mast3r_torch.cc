@@ -1,3 +1,4 @@
+#include <ATen/Context.h>
 #include <c10/core/InferenceMode.h>
 
 #include <algorithm>
@@ -197,6 +198,7 @@ std::vector<std::shared_ptr<const Mast3rFeature>> Mast3r::encode(
   std::vector<std::shared_ptr<const Mast3rFeature>> features(pictures.size());
   with_torch_errors(0, [&] {
     const c10::InferenceMode inference;
+    const at::NoTF32Guard full_precision;
     for (const std::vector<std::size_t>& run : equal_sizes(grids, std::max(batch, 1))) {
       std::vector<at::Tensor> inputs;
       for (const std::size_t i : run) {
@@ -223,6 +225,7 @@ void Mast3r::pairs(const Mast3rFeature& query, std::span<const Mast3rReference> 
   for (const std::vector<std::size_t>& run : equal_sizes(grids, std::max(options.batch, 1))) {
     with_torch_errors(0, [&] {
       const c10::InferenceMode inference;
+      const at::NoTF32Guard full_precision;
       const PairBatch batch(state_->network, query, references, run, options);
       batch.hand_out(sink);
     });
