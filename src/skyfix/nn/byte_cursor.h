@@ -20,7 +20,7 @@ inline std::string_view text_of(std::span<const std::byte> bytes) {
 }
 
 // A file's name as an error shows it: printable, and no longer than a line.
-std::string printable(std::string_view text);
+std::string shown_name(std::string_view text);
 
 class ByteCursor {
  public:

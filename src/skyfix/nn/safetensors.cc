@@ -141,12 +141,13 @@ class SafetensorsReader {
   }
 
   void add(const HeaderEntry& entry) {
-    const std::string shown = "tensor " + printable(entry.name);
+    const std::string shown = "tensor " + shown_name(entry.name);
     if (!entry.type || !entry.shape || !entry.offsets || entry.offsets->size() != 2) {
       fail(shown + " lacks one of dtype, shape, data_offsets");
     }
     const std::optional<ElementType> type = type_named(*entry.type);
-    if (!type) fail(shown + " has the type " + printable(*entry.type) + ", which is not supported");
+    if (!type)
+      fail(shown + " has the type " + shown_name(*entry.type) + ", which is not supported");
     const std::int64_t begin = entry.offsets->front(), end = entry.offsets->back();
     if (begin > end || end > std::int64_t(data_.size())) {
       fail("the file is cut off or damaged: " + shown + " lies outside it");

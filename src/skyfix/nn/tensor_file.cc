@@ -84,11 +84,11 @@ std::string chosen_member(const ZipArchive& archive, const std::string& member,
   const std::vector<std::string> candidates = weights_in(archive);
   if (member.empty() && candidates.size() == 1) return candidates.front();
   std::string problem = member.empty() ? "which of its files is meant is not clear"
-                                       : "it does not hold " + printable(member);
+                                       : "it does not hold " + shown_name(member);
   if (candidates.empty()) problem = "it is a zip archive without weights";
   std::string list;
   for (std::size_t i = 0; i < std::min<std::size_t>(candidates.size(), 20); ++i) {
-    list += (i == 0 ? ". It holds " : ", ") + printable(candidates[i]);
+    list += (i == 0 ? ". It holds " : ", ") + shown_name(candidates[i]);
   }
   throw Error(Reason::bad_weights, problem + list, file);
 }
@@ -118,7 +118,7 @@ std::shared_ptr<FileTensors> open_bytes(std::span<const std::byte> bytes,
   if (!torch_archive_prefix(archive).empty()) return open_plain(bytes, description, limits);
   const std::string name = chosen_member(archive, member, description);
   const auto carried =
-      open_plain(archive.content(name), description + " (" + printable(name) + ")", limits);
+      open_plain(archive.content(name), description + " (" + shown_name(name) + ")", limits);
   carried->keep(archive.owned());
   return carried;
 }

@@ -120,7 +120,7 @@ class TorchArchiveReader {
   }
 
   [[noreturn]] void refuse(const std::string& name) const {
-    fail("it wants " + printable(name) +
+    fail("it wants " + shown_name(name) +
          ", which plain tensors do not need; nothing was executed. Use a file that holds only a "
          "state dict");
   }
@@ -144,19 +144,19 @@ class TorchArchiveReader {
       if (key.kind != Kind::text) fail("a tensor's name is no text");
       const StoredTensor tensor = read_tensor(key.text, *dictionary.items[i + 1]);
       if (!table_.tensors.emplace(key.text, tensor).second) {
-        fail("tensor " + printable(key.text) + " is there twice");
+        fail("tensor " + shown_name(key.text) + " is there twice");
       }
     }
     if (table_.tensors.empty()) fail("it holds no tensors");
   }
 
   StoredTensor read_tensor(const std::string& name, const PickleValue& value) {
-    const std::string shown = "tensor " + printable(name);
+    const std::string shown = "tensor " + shown_name(name);
     const PickleValue* tensor = &value;
     if (is_call(*tensor, kRebuildParameter) && !tensor->items[0]->items.empty()) {
       tensor = tensor->items[0]->items[0];
     }
-    if (!is_call(*tensor, kRebuildTensor)) fail("entry " + printable(name) + " is no tensor");
+    if (!is_call(*tensor, kRebuildTensor)) fail("entry " + shown_name(name) + " is no tensor");
     const auto& arguments = tensor->items[0]->items;
     if (arguments.size() < 4 || arguments[1]->kind != Kind::integer) fail(shown + " is damaged");
     Storage storage = read_storage(shown, *arguments[0]);
@@ -183,11 +183,11 @@ class TorchArchiveReader {
       fail(shown + " has no storage");
     }
     const StorageType* type = storage_type(*id->items[1]);
-    if (type == nullptr) fail(shown + " has the type " + printable(id->items[1]->text));
+    if (type == nullptr) fail(shown + " has the type " + shown_name(id->items[1]->text));
     const std::string member = prefix_ + "data/" + id->items[2]->text;
     const ZipArchive::Member* found = archive_.find(member);
     if (found == nullptr)
-      fail(shown + " has no data: the member " + printable(member) + " is missing");
+      fail(shown + " has no data: the member " + shown_name(member) + " is missing");
     std::int64_t bytes = 0;
     if (__builtin_mul_overflow(id->items[4]->integer, element_bytes(type->type), &bytes) ||
         bytes < 0 || std::uint64_t(bytes) != found->size) {

@@ -99,7 +99,7 @@ std::uint32_t checksum(std::span<const std::byte> bytes) {
 
 }  // namespace
 
-std::string printable(std::string_view text) {
+std::string shown_name(std::string_view text) {
   constexpr std::size_t kLongest = 100;
   std::string shown;
   for (const char c : text.substr(0, kLongest)) {
@@ -174,7 +174,7 @@ void ZipArchive::read_directory(const Directory& directory) {
   ByteCursor entries(bytes_.subspan(directory.offset, directory.size), "the zip directory", file_);
   for (std::uint64_t i = 0; i < directory.members; ++i) {
     const Entry entry = read_entry(entries, file_);
-    const std::string shown = "the zip member " + printable(entry.name);
+    const std::string shown = "the zip member " + shown_name(entry.name);
     if (entry.flags & kEncrypted) fail(shown + " is encrypted");
     if (entry.method != kStored && entry.method != kDeflated) {
       fail(shown + " is packed by a method that is not supported (" + std::to_string(entry.method) +
@@ -224,17 +224,17 @@ const ZipArchive::Member* ZipArchive::find(std::string_view name) const {
 
 std::span<const std::byte> ZipArchive::content(const std::string& name) {
   const Member* member = find(name);
-  if (member == nullptr) fail("the zip archive has no member " + printable(name));
+  if (member == nullptr) fail("the zip archive has no member " + shown_name(name));
   if (!member->deflated) return member->packed;
   if (const auto done = inflated_.find(name); done != inflated_.end()) return done->second;
   if (member->size > inflated_left_) {
-    fail("the zip member " + printable(name) + " unpacks to " + std::to_string(member->size) +
+    fail("the zip member " + shown_name(name) + " unpacks to " + std::to_string(member->size) +
          " bytes, beyond the limit");
   }
   const std::shared_ptr<std::byte[]> buffer(new std::byte[member->size]);
   const std::span<std::byte> unpacked(buffer.get(), member->size);
   if (!inflate_exactly(member->packed, unpacked) || checksum(unpacked) != member->crc) {
-    fail("the zip member " + printable(name) + " is damaged; get the file again");
+    fail("the zip member " + shown_name(name) + " is damaged; get the file again");
   }
   inflated_left_ -= member->size;
   owned_.push_back(buffer);

@@ -127,8 +127,8 @@ TEST(ZipArchive, RefusesMembersThatOverlap) {
 }
 
 TEST(ZipArchive, ShowsHostileNamesHarmlessly) {
-  EXPECT_EQ(printable("a\x1b[2J\n"), "a?[2J?");
-  EXPECT_EQ(printable(std::string(200, 'x')), std::string(100, 'x') + "...");
+  EXPECT_EQ(shown_name("a\x1b[2J\n"), "a?[2J?");
+  EXPECT_EQ(shown_name(std::string(200, 'x')), std::string(100, 'x') + "...");
 }
 
 }  // namespace
