@@ -15,7 +15,10 @@ constexpr std::size_t kTrainingRows = 50000;  // 200 MB at a width of 1,024
 
 PatchVectors patches_of(const DinoV3& network, const DinoV3PlaceSettings& settings,
                         const Image& image) {
-  const PictureView view{image.pixels.data(), image.width, image.height, image.channels};
+  // A photo of full size and one that was decoded smaller come to nearly the same pixels this way,
+  // and the network is not sent 20 megapixels.
+  const Image small = shrink_to(image, settings.long_side_px);
+  const PictureView view{small.pixels.data(), small.width, small.height, small.channels};
   return network.patches(view, settings.layer, settings.facet, settings.long_side_px);
 }
 
@@ -76,7 +79,7 @@ Enum known(const std::optional<Enum>& value, std::string_view what) {
 
 DinoV3PlaceSettings dinov3_place_settings(const DinoV3& network, int long_side_px) {
   DinoV3PlaceSettings settings;
-  settings.model = network.config().model();
+  settings.model = network.model();
   settings.weights_hash = network.weights_hash();
   settings.layer = dinov3_place_layer(network.config());
   settings.colours = network.colours();

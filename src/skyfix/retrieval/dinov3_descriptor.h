@@ -19,7 +19,7 @@ namespace skyfix {
 // All that a map's descriptors depend on besides its vocabulary. Written with the map, so that
 // queries are described alike.
 struct DinoV3PlaceSettings {
-  std::string model;         // "dinov3-vitl16": also the kind of the map's places
+  std::string model;         // "dinov3-vitl16", "dinov3-vitl16-sat": also the kind of the places
   std::string weights_hash;  // SHA-256 of the weights
   int layer = 0;             // from 0
   DinoV3Facet facet = DinoV3Facet::value;

@@ -107,11 +107,17 @@ TEST_F(DinoV3Descriptor, UsualSettings) {
 
 TEST_F(DinoV3Descriptor, IsTheVladOfThePatches) {
   const Image& picture = pictures_[0];
+  const Image small = shrink_to(picture, kLongSide);
   const PatchVectors patches = network_->patches(
-      {picture.pixels.data(), picture.width, picture.height, 3}, 3, DinoV3Facet::value, kLongSide);
+      {small.pixels.data(), small.width, small.height, 3}, 3, DinoV3Facet::value, kLongSide);
   EXPECT_EQ(patches.grid, (PatchGrid{12, 16}));
   EXPECT_EQ(descriptor()->compute(picture),
             vlad_of_rows(vocabulary_.centres, vocabulary_.clusters, patches.values));
+}
+
+TEST_F(DinoV3Descriptor, PhotosOfFullSizeAreShrunkFirst) {
+  EXPECT_EQ(descriptor()->compute(pictures_[0]),
+            descriptor()->compute(shrink_to(pictures_[0], kLongSide)));
 }
 
 TEST_F(DinoV3Descriptor, LayerAndFacetCount) {
@@ -202,7 +208,8 @@ TEST_F(DinoV3Descriptor, RefusesAnotherNetworkThanTheMaps) {
   settings_ = dinov3_place_settings(*network_, kLongSide);
   network_ = tiny_network(DinoV3Colours::satellite);
   expect_refused([&] { descriptor(); }, Reason::bad_weights,
-                 HasSubstr("colours web, not satellite"));
+                 AllOf(HasSubstr("the model dinov3, not dinov3-sat"),
+                       HasSubstr("colours web, not satellite")));
 }
 
 TEST_F(DinoV3Descriptor, RefusesWhatDoesNotFit) {

@@ -46,8 +46,9 @@ struct PatchVectors {
 struct DinoV3Options {
   // Sizes that the file must have, and what shapes do not tell; without, dinov3_config_of decides.
   std::optional<DinoV3Config> config = {};
-  // Without: satellite where the file carries local_cls_norm, as the published satellite weights
-  // in the official layout do, else web. (The Hugging Face layout does not tell.)
+  // Without: satellite where the file's metadata name a model that ends in "-sat", or where it
+  // carries local_cls_norm, as the published satellite weights in the official layout do; else web.
+  // (The Hugging Face layout does not tell.)
   std::optional<DinoV3Colours> colours = {};
 };
 
@@ -62,7 +63,11 @@ class DinoV3 {
 
   const DinoV3Config& config() const;
   DinoV3Colours colours() const;
-  const std::string& weights_hash() const;  // of the source
+  // As known_models() names it: "dinov3-vitl16", "dinov3-vitl16-sat".
+  std::string model() const;
+  // Of the source; of the file it was imported from, where its metadata say so: both hold the same
+  // values.
+  const std::string& weights_hash() const;
   const NetworkPlacement& placement() const;
 
   // Patches of one picture; class and storage tokens are dropped, blocks behind `layer` (from 0)

@@ -11,6 +11,7 @@
 namespace skyfix {
 namespace {
 
+constexpr std::string_view kFamily = "dinov3-", kSatellite = "-sat";
 constexpr int kUsualHeadSize = 64;
 constexpr std::int64_t kLargestSide = 8192;  // of a layer, in the largest model
 
@@ -135,7 +136,9 @@ std::string DinoV3Config::model() const {
 }
 
 DinoV3Config dinov3_config(std::string_view model) {
-  const auto known = dinov3_model(model);
+  std::string name(model.starts_with(kFamily) ? model.substr(kFamily.size()) : model);
+  if (name.ends_with(kSatellite)) name.resize(name.size() - kSatellite.size());
+  const auto known = dinov3_model(std::string(kFamily) + name);
   if (!known) {
     std::string names;
     for (const Dinov3Model& each : dinov3_models()) {

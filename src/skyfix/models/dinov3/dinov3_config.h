@@ -32,8 +32,9 @@ struct DinoV3Config {
   bool operator==(const DinoV3Config&) const = default;
 };
 
-// "dinov3-vits16", -vits16plus, -vitb16, -vitl16, -vitl16plus, -vith16plus. Throws
-// Error(bad_option) listing them.
+// "dinov3-vits16", -vits16plus, -vitb16, -vitl16, -vitl16plus, -vith16plus; "dinov3-" may be left
+// out, and "-sat" (weights trained on satellite pictures) changes no size. Throws Error(bad_option)
+// listing them.
 DinoV3Config dinov3_config(std::string_view model);
 
 // From a Hugging Face config.json; what it does not say is left at the defaults. Throws

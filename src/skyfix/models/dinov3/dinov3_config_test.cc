@@ -58,6 +58,8 @@ TEST(DinoV3Config, KnownModels) {
   EXPECT_EQ(large.model(), "dinov3-vitl16");
   EXPECT_TRUE(dinov3_config("dinov3-vith16plus").gated);
   EXPECT_EQ(dinov3_config("dinov3-vith16plus").heads, 20);
+  EXPECT_EQ(dinov3_config("vitl16"), large);
+  EXPECT_EQ(dinov3_config("dinov3-vitl16-sat"), large);
   expect_refused([] { dinov3_config("dinov3-vitx"); }, Reason::bad_option,
                  AllOf(HasSubstr("vitx"), HasSubstr("dinov3-vits16plus")));
 }

@@ -35,6 +35,22 @@ std::optional<Enum> enum_named(const std::array<std::string_view, N>& names,
   return Enum(found - names.begin());
 }
 
+std::string metadata_of(const TensorSource& source, const std::string& key) {
+  const auto found = source.metadata().find(key);
+  return found == source.metadata().end() ? std::string() : found->second;
+}
+
+DinoV3Colours colours_of(const TensorSource& source) {
+  const bool satellite = metadata_of(source, "model").ends_with("-sat") ||
+                         source.find("local_cls_norm.weight") != nullptr;
+  return satellite ? DinoV3Colours::satellite : DinoV3Colours::web;
+}
+
+std::string hash_of(const TensorSource& source) {
+  const std::string imported = metadata_of(source, "source_sha256");
+  return imported.empty() ? source.hash() : imported;
+}
+
 }  // namespace
 
 std::string_view dinov3_facet_name(DinoV3Facet facet) { return kFacetNames.at(std::size_t(facet)); }
@@ -87,11 +103,9 @@ DinoV3::DinoV3(std::shared_ptr<const TensorSource> weights, const NetworkPlaceme
     const nn::WeightReader reader(weights, placement);
     DinoV3Network network(reader, DinoV3Names(*weights), config);
     reader.finish("DINOv3");
-    const bool satellite = reader.has("local_cls_norm.weight");
-    parts_ = std::make_unique<Parts>(
-        Parts{std::move(network), placement,
-              options.colours.value_or(satellite ? DinoV3Colours::satellite : DinoV3Colours::web),
-              weights->hash()});
+    const DinoV3Colours colours = options.colours.value_or(colours_of(*weights));
+    parts_ =
+        std::make_unique<Parts>(Parts{std::move(network), placement, colours, hash_of(*weights)});
   });
 }
 
@@ -99,6 +113,9 @@ DinoV3::~DinoV3() = default;
 
 const DinoV3Config& DinoV3::config() const { return parts_->network.config(); }
 DinoV3Colours DinoV3::colours() const { return parts_->colours; }
+std::string DinoV3::model() const {
+  return config().model() + (colours() == DinoV3Colours::satellite ? "-sat" : "");
+}
 const std::string& DinoV3::weights_hash() const { return parts_->weights_hash; }
 const NetworkPlacement& DinoV3::placement() const { return parts_->placement; }
 

@@ -183,6 +183,20 @@ TEST_F(DinoV3Files, AnUnusedClassNormMeansSatelliteColours) {
   EXPECT_EQ(DinoV3(open("tiny_mlp_weights_official"), {}, options).colours(), DinoV3Colours::web);
 }
 
+TEST_F(DinoV3Files, ImportedFilesSayWhatTheyAre) {
+  const auto original = open("tiny_mlp_weights_hf");
+  const auto imported = copy_of(*original);
+  imported->set_metadata("source_sha256", "abc");
+  const DinoV3 web(imported, {}, tiny());
+  EXPECT_EQ(web.weights_hash(), "abc");
+  EXPECT_EQ(web.colours(), DinoV3Colours::web);
+  EXPECT_EQ(web.model(), "dinov3");
+  imported->set_metadata("model", "dinov3-vitl16-sat");
+  const DinoV3 satellite(imported, {}, tiny());
+  EXPECT_EQ(satellite.colours(), DinoV3Colours::satellite);
+  EXPECT_EQ(satellite.model(), "dinov3-sat");
+}
+
 TEST_F(DinoV3Files, BothLayoutsGiveTheSameVectors) {
   const auto pixels = noise(96 * 64 * 3);
   const PictureView picture{pixels.data(), 96, 64, 3};
