@@ -59,7 +59,7 @@ std::string last_words(const fs::path& output) {
   if (!fs::exists(output, failure)) return {};
   std::string text = read_file(output);
   while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back()))) text.pop_back();
-  return printable(text.substr(text.rfind('\n') + 1));
+  return shown_name(text.substr(text.rfind('\n') + 1));
 }
 
 std::string package_part(const std::string& package, bool version) {
