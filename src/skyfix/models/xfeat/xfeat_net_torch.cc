@@ -1,5 +1,7 @@
 #include "skyfix/models/xfeat/xfeat_net_torch.h"
 
+#include <cstdlib>
+
 namespace skyfix::xfeat {
 namespace {
 
@@ -11,13 +13,28 @@ struct LayerShape {
   std::int64_t in, out, kernel, stride;
 };
 
+// The 3x3 weights [out, 1, 3, 3] for blocks of 2x2 pixels: [4 out, 4, 3, 3]. From pixel (a, b) of
+// a block to pixel (c, d) of the block r - 1 further down it is 2 (r - 1) + c - a rows.
+at::Tensor on_blocks(const at::Tensor& weight) {
+  at::Tensor blocks = weight.new_zeros({weight.size(0), 2, 2, 2, 2, 3, 3});  // out,a,b,c,d,r,s
+  for (int place = 0; place < 16 * 9; ++place) {
+    const int a = place & 1, b = place >> 1 & 1, c = place >> 2 & 1, d = place >> 3 & 1;
+    const int r = place / 16 / 3, s = place / 16 % 3;
+    const int dy = 2 * (r - 1) + c - a, dx = 2 * (s - 1) + d - b;
+    if (std::abs(dy) > 1 || std::abs(dx) > 1) continue;
+    using at::indexing::Slice;
+    blocks.index_put_({Slice(), a, b, c, d, r, s}, weight.index({Slice(), 0, dy + 1, dx + 1}));
+  }
+  return blocks.flatten(3, 4).flatten(0, 2);
+}
+
 Layers read_layers(const nn::WeightReader& weights, const std::string& block,
-                   std::initializer_list<LayerShape> shapes, Normalisation normalisation) {
+                   std::initializer_list<LayerShape> shapes, Form form) {
   Layers layers;
   for (const LayerShape& s : shapes) {
     layers.emplace_back(weights, block + "." + std::to_string(layers.size()) + ".layer",
                         nn::Convolution::Shape{s.in, s.out, s.kernel, s.stride, (s.kernel - 1) / 2},
-                        normalisation);
+                        form);
   }
   return layers;
 }
@@ -34,8 +51,7 @@ nn::Convolution last_layer(const nn::WeightReader& weights, const std::string& n
 
 // Zero mean, unit variance over the picture.
 at::Tensor normalise(const at::Tensor& grey) {
-  const auto [variance, mean] = at::var_mean(grey, at::IntArrayRef{}, /*correction=*/0);
-  return (grey - mean).mul_((variance + kEps).rsqrt());
+  return at::group_norm(grey, /*num_groups=*/1, {}, {}, kEps);
 }
 
 at::Tensor enlarge_to(const at::Tensor& x, const at::Tensor& like) {
@@ -45,12 +61,17 @@ at::Tensor enlarge_to(const at::Tensor& x, const at::Tensor& like) {
 }  // namespace
 
 Layer::Layer(const nn::WeightReader& weights, const std::string& name,
-             const nn::Convolution::Shape& shape, Normalisation normalisation)
+             const nn::Convolution::Shape& shape, Form form)
     : convolution_(weights.in(Precision::fp32), name + ".0", shape, /*with_bias=*/false) {
   const nn::BatchNorm norm(weights, name + ".1", shape.out, nn::BatchNorm::Affine::no);
   const at::ScalarType type = nn::scalar_type(weights.placement().precision);
-  if (normalisation == Normalisation::folded) {
+  if (form == Form::fast) {
     norm.fold_into(convolution_);
+    in_blocks_ = shape.in == 1 && shape.stride == 1;
+    if (in_blocks_) {
+      convolution_.weight = on_blocks(convolution_.weight);
+      convolution_.bias = convolution_.bias.repeat_interleave(4);
+    }
     convolution_.bias = convolution_.bias.to(type);
   } else {
     norm_ = norm;
@@ -59,24 +80,30 @@ Layer::Layer(const nn::WeightReader& weights, const std::string& name,
 }
 
 at::Tensor Layer::operator()(const at::Tensor& x) const {
+  if (in_blocks_) {
+    const at::Tensor blocks = at::pixel_unshuffle(x, 2).contiguous(at::MemoryFormat::ChannelsLast);
+    return at::pixel_shuffle(convolution_(blocks).relu_(), 2);
+  }
   const at::Tensor y = convolution_(x);
   return (norm_ ? (*norm_)(y) : y).relu_();
 }
 
-Net::Net(const nn::WeightReader& weights, Normalisation n)
+Net::Net(const nn::WeightReader& weights, Form form)
     : skip_(weights, "skip1.1", {1, 24, 1, 1, 0}),
       block1_(read_layers(weights, "block1",
-                          {{1, 4, 3, 1}, {4, 8, 3, 2}, {8, 8, 3, 1}, {8, 24, 3, 2}}, n)),
-      block2_(read_layers(weights, "block2", {{24, 24, 3, 1}, {24, 24, 3, 1}}, n)),
-      block3_(read_layers(weights, "block3", {{24, 64, 3, 2}, {64, 64, 3, 1}, {64, 64, 1, 1}}, n)),
-      block4_(read_layers(weights, "block4", {{64, 64, 3, 2}, {64, 64, 3, 1}, {64, 64, 3, 1}}, n)),
+                          {{1, 4, 3, 1}, {4, 8, 3, 2}, {8, 8, 3, 1}, {8, 24, 3, 2}}, form)),
+      block2_(read_layers(weights, "block2", {{24, 24, 3, 1}, {24, 24, 3, 1}}, form)),
+      block3_(
+          read_layers(weights, "block3", {{24, 64, 3, 2}, {64, 64, 3, 1}, {64, 64, 1, 1}}, form)),
+      block4_(
+          read_layers(weights, "block4", {{64, 64, 3, 2}, {64, 64, 3, 1}, {64, 64, 3, 1}}, form)),
       block5_(read_layers(weights, "block5",
                           {{64, 128, 3, 2}, {128, 128, 3, 1}, {128, 128, 3, 1}, {128, 64, 1, 1}},
-                          n)),
-      fusion_(read_layers(weights, "block_fusion", {{64, 64, 3, 1}, {64, 64, 3, 1}}, n)),
-      heatmap_(read_layers(weights, "heatmap_head", {{64, 64, 1, 1}, {64, 64, 1, 1}}, n)),
+                          form)),
+      fusion_(read_layers(weights, "block_fusion", {{64, 64, 3, 1}, {64, 64, 3, 1}}, form)),
+      heatmap_(read_layers(weights, "heatmap_head", {{64, 64, 1, 1}, {64, 64, 1, 1}}, form)),
       keypoint_(read_layers(weights, "keypoint_head",
-                            {{64, 64, 1, 1}, {64, 64, 1, 1}, {64, 64, 1, 1}}, n)),
+                            {{64, 64, 1, 1}, {64, 64, 1, 1}, {64, 64, 1, 1}}, form)),
       fusion_last_(last_layer(weights, "block_fusion.2", 64)),
       heatmap_last_(last_layer(weights, "heatmap_head.2", 1)),
       keypoint_last_(last_layer(weights, "keypoint_head.3", 65)) {}

@@ -11,9 +11,9 @@ class XFeatNet : public models::ParityTest {
   void SetUp() override {
     if (open_goldens("xfeat")) weights_ = weights_of("xfeat");
   }
-  Net net(Normalisation normalisation) const {
+  Net net(Form form) const {
     const nn::WeightReader reader(weights_, {});
-    Net made(reader, normalisation);
+    Net made(reader, form);
     reader.skip_under("fine_matcher.");
     reader.finish("XFeat");
     return made;
@@ -26,7 +26,7 @@ class XFeatNet : public models::ParityTest {
 };
 
 TEST_F(XFeatNet, DenseMapsEqualTheReference) {
-  const DenseMaps maps = net(Normalisation::folded)(input());
+  const DenseMaps maps = net(Form::fast)(input());
   const auto differ = [&](const at::Tensor& map, const std::string& name, double atol) {
     const double found = models::largest_difference(map.squeeze(0), golden("image0.dense." + name));
     RecordProperty(name, std::to_string(found));
@@ -37,12 +37,12 @@ TEST_F(XFeatNet, DenseMapsEqualTheReference) {
   differ(maps.reliability, "reliability", 5e-5);
 }
 
-TEST_F(XFeatNet, FoldedNormalisationEqualsItsTwin) {
-  const DenseMaps folded = net(Normalisation::folded)(input());
-  const DenseMaps apart = net(Normalisation::apart)(input());
-  EXPECT_LE(models::largest_difference(folded.features, apart.features), 1e-4);
-  EXPECT_LE(models::largest_difference(folded.logits, apart.logits), 2e-4);
-  EXPECT_LE(models::largest_difference(folded.reliability, apart.reliability), 1e-5);
+TEST_F(XFeatNet, FastFormEqualsItsTwin) {
+  const DenseMaps fast = net(Form::fast)(input());
+  const DenseMaps plain = net(Form::plain)(input());
+  EXPECT_LE(models::largest_difference(fast.features, plain.features), 1e-4);
+  EXPECT_LE(models::largest_difference(fast.logits, plain.logits), 2e-4);
+  EXPECT_LE(models::largest_difference(fast.reliability, plain.reliability), 1e-5);
 }
 
 TEST(XFeatInput, IsGreyAndOfSidesThatAreMultiplesOf32) {
