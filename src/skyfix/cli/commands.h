@@ -45,6 +45,7 @@ void add_simulate(CLI::App& root, const Globals& globals, Commands& commands);
 void add_records(CLI::App& root, const Globals& globals, Commands& commands);
 void add_export(CLI::App& root, const Globals& globals, Commands& commands);
 void add_plan(CLI::App& root, const Globals& globals, Commands& commands);
+void add_models(CLI::App& root, const Globals& globals, Commands& commands);
 void add_bench(CLI::App& root, const Globals& globals, Commands& commands);
 void add_doctor(CLI::App& root, const Globals& globals, Commands& commands);
 void add_licenses(CLI::App& root, const Globals& globals, Commands& commands);

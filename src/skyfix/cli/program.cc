@@ -79,6 +79,7 @@ int run_program(int argc, char** argv) {
   add_records(root, globals, commands);
   add_simulate(root, globals, commands);
   add_plan(root, globals, commands);
+  add_models(root, globals, commands);
   add_bench(root, globals, commands);
   add_doctor(root, globals, commands);
   add_licenses(root, globals, commands);
