@@ -28,7 +28,8 @@ class Docs(unittest.TestCase):
         page = (ROOT / 'docs/cli.md').read_text()
         for command in (['localize'], ['map', 'build'], ['map', 'info'], ['map', 'check'], ['evaluate'],
                         ['simulate'], ['records'], ['export'], ['bench', 'match'], ['bench', 'memory', 'localize'],
-                        ['bench', 'localize'], ['plan', 'localize'], ['plan', 'reconstruct']):
+                        ['bench', 'localize'], ['plan', 'localize'], ['plan', 'reconstruct'],
+                        ['models', 'list'], ['models', 'verify'], ['models', 'fetch'], ['models', 'import']):
             options = set(re.findall(r'(?<![\w-])--[a-z][a-z-]+', help_of(*command))) - {'--help', '--help-all'}
             self.assertTrue(options, command)
             for option in sorted(options):
