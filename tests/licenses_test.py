@@ -24,11 +24,12 @@ NAMED_BY = {
     r'libexempi|libexpat': 'Exempi',
     r'libGeographic': 'GeographicLib',
     r'libcrypto': 'OpenSSL',
+    r'libz\.': 'zlib',
     r'libspdlog|libfmt': 'spdlog',
     r'libtorch|libc10': 'LibTorch',
     r'libcudart|libcupti': 'CUDA runtime',
 }
-SYSTEM = re.compile(r'^(linux-vdso|ld-linux|libc|libm|libdl|libpthread|librt|libutil|libstdc\+\+|libgcc_s|libgomp|libgfortran|libquadmath|libz|libatomic)(?=[.\d-]|$)')
+SYSTEM = re.compile(r'^(linux-vdso|ld-linux|libc|libm|libdl|libpthread|librt|libutil|libstdc\+\+|libgcc_s|libgomp|libgfortran|libquadmath|libatomic)(?=[.\d-]|$)')
 
 
 class Licenses(unittest.TestCase):

@@ -30,6 +30,7 @@ constexpr Part kParts[] = {
     {"Exempi (Adobe XMP toolkit)", "BSD-3-Clause", "XMP"},
     {"GeographicLib", "MIT", "geodesy"},
     {"OpenSSL libcrypto", "Apache-2.0", "digests"},
+    {"zlib", "Zlib", "weights inside wheels"},
     {"LibTorch", "BSD-3-Clause", "networks, and the GPU's memory"},
     {"CUDA runtime, CUPTI and, with a GPU, its libraries", "NVIDIA's EULA",
      "what LibTorch itself loads"},
@@ -48,7 +49,7 @@ constexpr const char* kNotes =
     "as a whole is to be given on under the GPL (version 3 goes together with Apache-2.0). Linking "
     "against\n"
     "the distribution's own packages, as the build does, redistributes nothing.\n"
-    "Model weights are never part of Skyfix; there are none in this version.\n"
+    "Model weights are never part of Skyfix; `skyfix models list` names their licences.\n"
     "Skyfix comes without warranty; see the file LICENSE.\n";
 
 }  // namespace
