@@ -181,11 +181,9 @@ class PickleReader {
   bool memo(std::uint8_t opcode) {
     switch (opcode) {
       case kBinPut:
-        memo_[cursor_.read<std::uint8_t>()] = &top();
-        return true;
+        return remember(cursor_.read<std::uint8_t>());
       case kLongBinPut:
-        memo_[cursor_.read<std::uint32_t>()] = &top();
-        return true;
+        return remember(cursor_.read<std::uint32_t>());
       case kBinGet:
         return recall(cursor_.read<std::uint8_t>());
       case kLongBinGet:
@@ -193,6 +191,12 @@ class PickleReader {
       default:
         return false;
     }
+  }
+
+  bool remember(std::uint32_t index) {
+    if (memo_.size() >= most_values_) cursor_.fail("holds more values than are allowed");
+    memo_[index] = &top();
+    return true;
   }
 
   bool recall(std::uint32_t index) {

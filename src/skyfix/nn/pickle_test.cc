@@ -108,6 +108,9 @@ TEST(Pickle, BoundsValuesMarksAndTheStack) {
   std::string recalls = "]q\1";
   for (int i = 0; i < 1001; ++i) recalls += "h\1";
   EXPECT_THAT(refused(recalls + "."), HasSubstr("more values"));
+  std::string memos = "]";
+  for (std::uint32_t i = 0; i < 1001; ++i) memos += "r" + testing::little(i);
+  EXPECT_THAT(refused(memos + "."), HasSubstr("more values"));
 }
 
 TEST(Pickle, NestingCostsNoStack) {
