@@ -44,8 +44,8 @@ Pass make_pass(int in, int out, ResampleFilter filter) {
   std::vector<double> weights;
   for (int i = 0; i < out; ++i) {
     const double centre = (i + 0.5) * scale;
-    const int first = std::max(0, static_cast<int>(centre - support + 0.5));
-    const int end = std::min(in, static_cast<int>(centre + support + 0.5));
+    const int first = std::max(0, static_cast<int>(std::trunc(centre - support + 0.5)));
+    const int end = std::min(in, static_cast<int>(std::trunc(centre + support + 0.5)));
     weights.clear();
     double sum = 0;
     for (int j = first; j < end; ++j) {

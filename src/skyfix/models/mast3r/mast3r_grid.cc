@@ -42,7 +42,8 @@ std::int64_t Mast3rGrid::pixel_at(const Mast3rPlace& photo) const {
 }
 
 Mast3rPlace Mast3rGrid::centre_of(std::int64_t pixel) const {
-  return to_photo({pixel % width + 0.5, pixel / width + 0.5});
+  const std::int64_t row = pixel / width, column = pixel % width;
+  return to_photo({double(column) + 0.5, double(row) + 0.5});
 }
 
 Mast3rGrid mast3r_grid(int photo_width, int photo_height, int long_side, bool square_to_4_3) {

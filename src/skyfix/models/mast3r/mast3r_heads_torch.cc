@@ -131,8 +131,8 @@ at::Tensor DescriptorHead::hidden(const at::Tensor& feature, const at::Tensor& s
 at::Tensor DescriptorHead::raw_of_hidden(const at::Tensor& hidden, std::int64_t columns) const {
   const std::int64_t batch = hidden.size(0), rows = hidden.size(1) / columns;
   const at::Tensor patches = fc2_(hidden).view({batch, rows, columns, patch_, patch_, channels_});
-  const at::Tensor result = at::empty({batch, rows * patch_, columns * patch_, channels_},
-                                      hidden.options().dtype(at::kFloat));
+  at::Tensor result = at::empty({batch, rows * patch_, columns * patch_, channels_},
+                                hidden.options().dtype(at::kFloat));
   result.view({batch, rows, patch_, columns, patch_, channels_})
       .copy_(patches.permute({0, 1, 3, 2, 4, 5}));
   return result;

@@ -13,6 +13,7 @@ std::vector<DecoderBlock> read_decoder(const nn::WeightReader& reader, const std
                                        const Mast3rConfig& config) {
   const BlockShape shape{config.decoder_width, config.decoder_hidden, config.decoder_heads};
   std::vector<DecoderBlock> blocks;
+  blocks.reserve(config.decoder_depth);
   for (int i = 0; i < config.decoder_depth; ++i) {
     blocks.emplace_back(reader.under(name + "." + std::to_string(i)), shape);
   }

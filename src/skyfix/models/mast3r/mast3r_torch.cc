@@ -17,7 +17,6 @@ using mast3r::Descriptors;
 using mast3r::Encoded;
 using mast3r::KeptStates;
 using mast3r::Network;
-using mast3r::TokenGrid;
 using mast3r::ViewStates;
 
 class EncodedFeature : public Mast3rFeature {
