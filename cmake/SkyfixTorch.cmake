@@ -31,6 +31,14 @@ target_compile_options(skyfix_torch INTERFACE "SHELL:-idirafter ${SKYFIX_WHEELS}
   "SHELL:-idirafter ${SKYFIX_WHEELS}/torch/include/torch/csrc/api/include")
 target_link_libraries(skyfix_torch INTERFACE skyfix::torch_cpu_library skyfix::c10_library)
 
+# LibTorch brings BLAS and LAPACK functions of its own (MKL), by the usual names, and the first library
+# that has a function serves the whole program. With OpenBLAS in its place LibTorch's own attention
+# takes five times as long; FAISS and Ceres do well with either. Call it before other libraries are linked.
+function(skyfix_blas_of_torch target)
+  target_link_options(${target} PRIVATE
+    -Wl,--push-state,--no-as-needed ${SKYFIX_WHEELS}/torch/lib/libtorch_cpu.so -Wl,--pop-state)
+endfunction()
+
 add_library(skyfix_torch_cuda INTERFACE)
 add_library(skyfix::torch_cuda ALIAS skyfix_torch_cuda)
 target_include_directories(skyfix_torch_cuda SYSTEM INTERFACE ${cuda_root}/include)

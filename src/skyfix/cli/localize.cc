@@ -13,6 +13,7 @@
 #include "skyfix/base/version.h"
 #include "skyfix/cli/commands.h"
 #include "skyfix/cli/compute_options.h"
+#include "skyfix/cli/method_options.h"
 #include "skyfix/image/image.h"
 #include "skyfix/localize/runner.h"
 #include "skyfix/report/map_sketch_data.h"
@@ -45,11 +46,19 @@ struct LocalizeArguments {
   bool strict = false;
   bool verify_map = false;
   LocalizeOptions options;
+  MethodArguments methods;
   ComputeArguments compute;
 };
 
+// What the run matches with, opened.
+struct OpenMethods {
+  ChosenMethods chosen;
+  Networks networks;
+};
+
 // Everything that results depend on, for the manifest and for --resume.
-Json configuration_of(const LocalizeArguments& arguments, const Map& map) {
+Json configuration_of(const LocalizeArguments& arguments, const Map& map,
+                      const OpenMethods& methods) {
   const LocalizeOptions& options = arguments.options;
   Json json;
   json["skyfix"] = std::string(version());
@@ -58,7 +67,6 @@ Json configuration_of(const LocalizeArguments& arguments, const Map& map) {
   json["cameras_sha256"] =
       arguments.cameras.empty() ? Json(nullptr) : Json(sha256_hex_of_file(arguments.cameras));
   json["options"] = {
-      {"features", options.features},
       {"max_features", options.query_features.max_features},
       {"contrast_threshold", options.query_features.contrast_threshold},
       {"max_long_side_px", options.query_features.max_long_side_px},
@@ -84,6 +92,7 @@ Json configuration_of(const LocalizeArguments& arguments, const Map& map) {
       {"ba_window", options.ba_window},
       {"seed", options.seed},
   };
+  json["methods"] = method_configuration(arguments.methods, methods.chosen, methods.networks);
   return json;
 }
 
@@ -100,9 +109,9 @@ std::string fingerprint_of(const InputList& input) {
 }
 
 RunSetup setup_of(const LocalizeArguments& arguments, const Map& map, const InputList& input,
-                  const Compute& compute) {
+                  const OpenMethods& methods, const Compute& compute) {
   RunSetup setup;
-  setup.configuration = configuration_of(arguments, map);
+  setup.configuration = configuration_of(arguments, map, methods);
   setup.configuration["photos_sha256"] = fingerprint_of(input);
   setup.about["map"] = fs::absolute(arguments.map).string();
   setup.about["input"] = fs::absolute(arguments.input).string();
@@ -119,11 +128,12 @@ RunSetup setup_of(const LocalizeArguments& arguments, const Map& map, const Inpu
   return setup;
 }
 
-DescriptorCache open_cache(const LocalizeArguments& arguments, const Map& map) {
+DescriptorCache open_cache(const LocalizeArguments& arguments, const Map& map,
+                           const std::string& kind) {
   if (arguments.descriptor_cache == "off") return DescriptorCache({}, "", "");
   const fs::path folder = arguments.descriptor_cache.empty() ? user_cache_folder() / "descriptors"
                                                              : fs::path(arguments.descriptor_cache);
-  const MapPlaces places = map.places("vlad-" + arguments.options.features);
+  const MapPlaces places = map.places(kind);
   return DescriptorCache(folder, places.kind, places.vocabulary_hash);
 }
 
@@ -160,7 +170,8 @@ std::optional<ImageInfo> largest_size(const InputList& input) {
 }
 
 // Opens what the run computes with, and says how its memory is planned.
-Compute open_planned(const LocalizeArguments& arguments, const InputList& input, const Map& map) {
+Compute open_planned(const LocalizeArguments& arguments, const InputList& input, const Map& map,
+                     const std::string& features) {
   ComputeOptions options = arguments.compute.parsed();
   // Reading every photo's header takes its time: only where it is asked for.
   const bool wanted = options.host_bytes || uses_device(options);
@@ -169,8 +180,10 @@ Compute open_planned(const LocalizeArguments& arguments, const InputList& input,
       require_host_memory(*options.host_bytes, photo->width, photo->height,
                           arguments.options.query_features.max_long_side_px);
     }
-    options.shape = shape_of_run(map.features(arguments.options.features), arguments.options,
-                                 photo->width, photo->height, std::ssize(input.photos));
+    if (!features.empty()) {
+      options.shape = shape_of_run(map.features(features), arguments.options, photo->width,
+                                   photo->height, std::ssize(input.photos));
+    }
   }
   Compute compute = open_compute(options);
   for (const std::string& note : compute.notes) log::info("{}", note);
@@ -230,6 +243,7 @@ int report_run(const LocalizeArguments& arguments, const Map& map, const RunFold
 
 int run_localize(LocalizeArguments arguments, const Globals& globals) {
   arguments.options.policy = candidate_policy_from_name(arguments.policy);
+  arguments.methods.apply(arguments.options);
   arguments.options.validate();
   arguments.compute.parsed();  // refuses nonsense before anything is read
   const InputList input = read_input(arguments);
@@ -247,11 +261,20 @@ int run_localize(LocalizeArguments arguments, const Globals& globals) {
   }
   const GivenCameras cameras =
       arguments.cameras.empty() ? GivenCameras() : GivenCameras::read(arguments.cameras);
-  const Compute compute = open_planned(arguments, input, map);
-  const DescriptorCache cache = open_cache(arguments, map);
-  const Localizer localizer(map, arguments.options, cameras, cache, compute.context());
+  const ComputeOptions compute_options = arguments.compute.parsed();
+  const DeviceKind device = uses_device(compute_options) && compute_options.device != "host"
+                                ? DeviceKind::cuda
+                                : DeviceKind::cpu;
+  OpenMethods methods{{}, Networks(arguments.methods.networks.parsed(device))};
+  methods.chosen = choose_methods(map, arguments.methods.options, methods.networks);
+  const Compute compute = open_planned(arguments, input, map, methods.chosen.features);
+  LocalizeMethods opened = open_methods(map, methods.chosen, arguments.methods.options,
+                                        arguments.options, methods.networks, compute.context());
+  const DescriptorCache cache = open_cache(arguments, map, methods.chosen.places);
+  const Localizer localizer(map, arguments.options, cameras, cache, compute.context(),
+                            std::move(opened));
 
-  const RunSetup setup = setup_of(arguments, map, input, compute);
+  const RunSetup setup = setup_of(arguments, map, input, methods, compute);
   RunFolder folder = arguments.resume ? RunFolder::resume(arguments.out, setup)
                                       : RunFolder::create(arguments.out, setup);
   if (!folder.recorded().empty()) {
@@ -267,13 +290,6 @@ int run_localize(LocalizeArguments arguments, const Globals& globals) {
 
 void add_matching_options(CLI::App& app, LocalizeArguments& arguments) {
   LocalizeOptions& options = arguments.options;
-  app.add_option("--features", options.features, "Local features: sift")->capture_default_str();
-  app.add_option("--max-features", options.query_features.max_features,
-                 "Per photo, the strongest; 0 = all")
-      ->capture_default_str();
-  app.add_option("--image-size", options.query_features.max_long_side_px,
-                 "Long side of the picture that features are found in, px; 0 = as it is")
-      ->capture_default_str();
   app.add_option("--vpr-top-k", options.vpr_top_k,
                  "Retrieved map images used first; three times as many are asked for")
       ->capture_default_str();
@@ -340,6 +356,7 @@ void add_localize(CLI::App& root, const Globals& globals, Commands& commands) {
       "for want of memory on, frames are taken again");
   app->add_flag("--strict", arguments->strict, "Exit status 1 if any photo has no fix");
   app->add_flag("--verify-map", arguments->verify_map, "Compare the map's hashes first");
+  add_method_options(*app, arguments->methods);
   add_matching_options(*app, *arguments);
   add_solving_options(*app, *arguments);
   add_compute_options(*app, arguments->compute);

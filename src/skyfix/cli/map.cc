@@ -8,6 +8,7 @@
 #include "skyfix/base/log.h"
 #include "skyfix/base/text.h"
 #include "skyfix/cli/commands.h"
+#include "skyfix/cli/map_additions.h"
 #include "skyfix/localize/map_build.h"
 #include "skyfix/map/map_folder.h"
 
@@ -76,22 +77,59 @@ bool print_findings(const std::vector<Finding>& findings) {
 }
 
 int run_build(MapBuildOptions options, const std::string& origin, const std::string& georegister,
-              const std::string& datum, const Globals& globals) {
+              const std::string& datum, const AdditionArguments& additions,
+              const Globals& globals) {
   if (!origin.empty()) options.enu_origin = parse_origin(origin);
   options.datum = altitude_datum_from_name(datum);
   if (georegister == "gps") options.georegister = MapBuildOptions::Georegister::gps;
   if (georegister == "none") options.georegister = MapBuildOptions::Georegister::none;
+  OpenAdditions networks(additions);
+  networks.additions().images = options.images;
+  networks.additions().place_long_side_px = options.vlad_long_side_px;
+  networks.additions().vlad = options.vlad;
+  options.sift = networks.sift();
   const MapBuildReport report = build_map(options, *globals.progress());
   print_findings(report.findings);
   std::printf("map               %s\n", options.out.c_str());
   std::printf("images            %zu (%zu photos unreadable)\n", report.images,
               report.missing_photos);
-  std::printf("points            %zu, of which %zu carry descriptors\n", report.points,
-              report.points_with_descriptors);
-  std::printf("observations      %zu, of which %zu are tied to features\n", report.observations,
-              report.tied_observations);
+  if (options.sift) {
+    std::printf("points            %zu, of which %zu carry descriptors\n", report.points,
+                report.points_with_descriptors);
+    std::printf("observations      %zu, of which %zu are tied to features\n", report.observations,
+                report.tied_observations);
+  }
   std::printf("georegistration   %s\n", describe(report.georegistration).c_str());
+  if (networks.any()) networks.add_to(options.out, *globals.progress());
   return kExitOk;
+}
+
+void add_add(CLI::App& parent, const Globals& globals, Commands& commands) {
+  CLI::App* app = parent.add_subcommand(
+      "add", "Add kinds of features and places to a map; the others stay as they are");
+  auto map = std::make_shared<std::string>();
+  auto images = std::make_shared<std::string>();
+  auto arguments = std::make_shared<AdditionArguments>();
+  app->add_option("MAP", *map, "Map folder")->required();
+  app->add_option("--images", *images,
+                  "The map's photos (default: where they were when it was built)");
+  add_addition_options(*app, *arguments);
+  commands.push_back({app, [=, &globals] {
+                        OpenAdditions networks(*arguments);
+                        if (networks.sift()) {
+                          throw Error(Reason::bad_option,
+                                      "sift is made by skyfix map build alone: build the map again "
+                                      "with --features sift");
+                        }
+                        if (!networks.any()) {
+                          throw Error(Reason::bad_option,
+                                      "nothing to add: give --features xfeat, --features aliked "
+                                      "or --global dinov3");
+                        }
+                        networks.additions().images = *images;
+                        networks.add_to(*map, *globals.progress());
+                        return kExitOk;
+                      }});
 }
 
 void add_build(CLI::App& parent, const Globals& globals, Commands& commands) {
@@ -119,7 +157,10 @@ void add_build(CLI::App& parent, const Globals& globals, Commands& commands) {
          "What the altitudes are measured from: ellipsoid, sea_level, takeoff, as_recorded, "
          "unknown")
       ->capture_default_str();
-  app->add_option("--features", options->features, "Local features: sift")->capture_default_str();
+  auto additions = std::make_shared<AdditionArguments>();
+  additions->features = "sift";
+  additions->places = "vlad";
+  add_addition_options(*app, *additions);
   app->add_option("--max-features", options->map_features.max_features,
                   "Per map photo, the strongest; 0 = all")
       ->capture_default_str();
@@ -132,8 +173,10 @@ void add_build(CLI::App& parent, const Globals& globals, Commands& commands) {
                   "Long side of the pictures that global descriptors see, px")
       ->capture_default_str();
   app->add_option("--seed", options->vlad.seed, "Of the vocabulary")->capture_default_str();
-  commands.push_back(
-      {app, [=, &globals] { return run_build(*options, *origin, *georegister, *datum, globals); }});
+  commands.push_back({app, [=, &globals] {
+                        return run_build(*options, *origin, *georegister, *datum, *additions,
+                                         globals);
+                      }});
 }
 
 int run_info(const fs::path& folder, bool verify, bool as_json) {
@@ -215,6 +258,7 @@ void add_map(CLI::App& root, const Globals& globals, Commands& commands) {
   CLI::App* app = root.add_subcommand("map", "Make, describe and check maps");
   app->require_subcommand(1);
   add_build(*app, globals, commands);
+  add_add(*app, globals, commands);
   add_info(*app, commands);
   add_check(*app, commands);
 }

@@ -36,6 +36,15 @@ Weight weigh(std::span<const TurnedCandidate> turned,
 
 }  // namespace
 
+std::map<int, std::vector<std::uint32_t>> images_by_turn(
+    std::span<const TurnedCandidate> candidates) {
+  std::map<int, std::vector<std::uint32_t>> images;
+  for (const TurnedCandidate& candidate : candidates) {
+    images[candidate.turn].push_back(candidate.image);
+  }
+  return images;
+}
+
 TurnChoice choose_turns(const Map& map, std::span<const std::uint32_t> candidates,
                         std::span<const HeadingHint> hints,
                         const std::function<int(const TurnedCandidate&)>& rough_matches) {

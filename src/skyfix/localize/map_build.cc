@@ -22,6 +22,7 @@ namespace {
 // tie some 10 % by chance. Fewer than this is refused, fewer than that is worth a warning.
 constexpr double kLeastTiedShare = 0.15;
 constexpr double kUsualTiedShare = 0.35;
+constexpr int kSiftDimension = 128;
 constexpr double kOriginDisagreementM = 100;  // far beyond any GPS error
 
 // What one photo contributes.
@@ -33,7 +34,8 @@ struct PhotoData {
   FeatureSet small;  // features of the picture the global descriptor sees
 };
 
-PhotoData read_photo(const fs::path& file, const Camera& camera, const LocalFeatures& extractor,
+// `extractor` null: no features are wanted.
+PhotoData read_photo(const fs::path& file, const Camera& camera, const LocalFeatures* extractor,
                      const LocalFeatures& small_extractor,
                      const std::vector<MapWriter::Observation>& observations,
                      const MapBuildOptions& options) {
@@ -41,10 +43,11 @@ PhotoData read_photo(const fs::path& file, const Camera& camera, const LocalFeat
   data.metadata = read_metadata(file);
   const Image image = decode_image(file);
   data.readable = true;
+  if (extractor == nullptr) return data;
   data.small = small_extractor.extract(shrink_to(image, options.vlad_long_side_px));
   // Observations are in the camera's pixels: a photo of another size cannot carry descriptors.
   if (image.width != camera.width || image.height != camera.height) return data;
-  const FeatureSet features = extractor.extract(image);
+  const FeatureSet features = extractor->extract(image);
   std::vector<Eigen::Vector2d> pixels;
   pixels.reserve(observations.size());
   for (const MapWriter::Observation& observation : observations)
@@ -145,7 +148,7 @@ void add_places(const std::vector<PhotoData>& photos, const MapBuildOptions& opt
         vlad_descriptor(vocabulary.centres, vocabulary.clusters, features);
     descriptors.insert(descriptors.end(), row.begin(), row.end());
   }
-  writer.add_places("vlad-" + options.features, vocabulary.clusters, dimension, vocabulary.centres,
+  writer.add_places("vlad-sift", vocabulary.clusters, dimension, vocabulary.centres,
                     std::move(descriptors));
 }
 
@@ -153,7 +156,6 @@ void collect_features(std::vector<PhotoData>& photos, const MapWriter& writer,
                       MapBuildReport& report, std::vector<MapWriter::ImageFeatures>& features) {
   std::vector<std::uint8_t> described(report.points, 0);
   for (std::size_t i = 0; i < photos.size(); ++i) {
-    report.observations += writer.observations(i).size();
     report.tied_observations += photos[i].tied_observations;
     for (const std::uint32_t observation : photos[i].tied.observation) {
       described[writer.observations(i)[observation].point] = 1;
@@ -162,6 +164,33 @@ void collect_features(std::vector<PhotoData>& photos, const MapWriter& writer,
   }
   report.points_with_descriptors =
       static_cast<std::size_t>(std::count(described.begin(), described.end(), 1));
+}
+
+// SIFT's share of the map; refused where the photos are not the model's.
+void add_sift(std::vector<PhotoData>& photos, const MapBuildOptions& options,
+              MapBuildReport& report, MapWriter& writer) {
+  add_places(photos, options, writer);
+  std::vector<MapWriter::ImageFeatures> features;
+  collect_features(photos, writer, report, features);
+  const double tied_share =
+      double(report.tied_observations) / double(std::max<std::size_t>(1, report.observations));
+  if (tied_share < kLeastTiedShare) {
+    throw Error(
+        Reason::camera_mismatch,
+        fmt::format("only {:.0f} % of the model's observations lie on a feature of the photos: ",
+                    100 * tied_share) +
+            "the photos are not those "
+            "the model was made from, or were resized or turned",
+        options.images);
+  }
+  if (tied_share < kUsualTiedShare) {
+    report.findings.push_back(
+        {Severity::warning, "few_tied_observations",
+         fmt::format("only {:.0f} % of the model's observations lie on a feature of the photos "
+                     "(usual is 60 to 80 %): check that these are the model's photos",
+                     100 * tied_share)});
+  }
+  writer.add_features("sift", kSiftDimension, std::move(features));
 }
 
 }  // namespace
@@ -211,15 +240,16 @@ MapBuildReport build_map(const MapBuildOptions& options, Progress& progress) {
   // Georegistration needs the photos, which need the writer's order: the writer is made twice.
   MapWriter order(model, {});
   report.images = order.model_image_of().size();
-  const auto extractor = make_local_features(options.features, options.map_features);
-  const auto small_extractor = make_local_features(options.features);
+  const auto extractor = make_local_features("sift", options.map_features);
+  const auto small_extractor = make_local_features("sift");
   std::vector<PhotoData> photos(report.images);
   progress.start("reading photos", report.images);
   for (std::size_t i = 0; i < report.images; ++i) {
     const ColmapImage& image = model.images[order.model_image_of()[i]];
     try {
       photos[i] = read_photo(options.images / image.name, model.cameras.at(image.camera),
-                             *extractor, *small_extractor, order.observations(i), options);
+                             options.sift ? extractor.get() : nullptr, *small_extractor,
+                             order.observations(i), options);
     } catch (const Error& error) {
       ++report.missing_photos;
       log::warn("{}: {}", image.name, error.message());
@@ -238,32 +268,16 @@ MapBuildReport build_map(const MapBuildOptions& options, Progress& progress) {
   MapWriter writer(model, report.georegistration);
   report.points = writer.point_count();
   add_identities(model, photos, writer);
-  add_places(photos, options, writer);
-  std::vector<MapWriter::ImageFeatures> features;
-  collect_features(photos, writer, report, features);
-  const double tied_share =
-      double(report.tied_observations) / double(std::max<std::size_t>(1, report.observations));
-  if (tied_share < kLeastTiedShare) {
-    throw Error(
-        Reason::camera_mismatch,
-        fmt::format("only {:.0f} % of the model's observations lie on a feature of the photos: ",
-                    100 * tied_share) +
-            "the photos are not those "
-            "the model was made from, or were resized or turned",
-        options.images);
+  for (std::size_t i = 0; i < report.images; ++i) {
+    report.observations += writer.observations(i).size();
   }
-  if (tied_share < kUsualTiedShare) {
-    report.findings.push_back(
-        {Severity::warning, "few_tied_observations",
-         fmt::format("only {:.0f} % of the model's observations lie on a feature of the photos "
-                     "(usual is 60 to 80 %): check that these are the model's photos",
-                     100 * tied_share)});
+  if (options.sift) {
+    add_sift(photos, options, report, writer);
+    writer.set_note("vlad_long_side_px", options.vlad_long_side_px);
+    writer.set_note("local_features", extractor->signature());
   }
-  writer.add_features(options.features, extractor->dimension(), std::move(features));
   writer.set_note("source", {{"colmap", fs::absolute(folder).string()},
                              {"images", fs::absolute(options.images).string()}});
-  writer.set_note("vlad_long_side_px", options.vlad_long_side_px);
-  writer.set_note("local_features", extractor->signature());
   writer.write(options.out, options.overwrite);
   return report;
 }

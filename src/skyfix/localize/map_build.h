@@ -26,7 +26,8 @@ struct MapBuildOptions {
   Georegister georegister = Georegister::automatic;
   std::optional<Wgs84> enu_origin;  // the model is in metres, east-north-up, at this origin
   AltitudeDatum datum = AltitudeDatum::as_recorded;
-  std::string features = "sift";
+  // SIFT features and VLAD over them; without, the map holds neither until extend_map adds others.
+  bool sift = true;
   FeatureOptions map_features{.max_features = 0};  // offline: all of them
   TieOptions tie;
   VladTraining vlad;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -23,6 +24,10 @@ struct TurnedCandidate {
   std::uint32_t image = 0;  // map image index
   int turn = 0;
 };
+
+// The candidates' images by turn, in their order.
+std::map<int, std::vector<std::uint32_t>> images_by_turn(
+    std::span<const TurnedCandidate> candidates);
 
 class MapMatcher {
  public:

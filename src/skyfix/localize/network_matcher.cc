@@ -97,7 +97,7 @@ class NetworkMatcher : public MapMatcher {
                        const Camera& camera, const Rigid3& cam_from_map,
                        double radius_px) override {
     GuidedMatches found;
-    for (const auto& [turn, images] : by_turn(candidates)) {
+    for (const auto& [turn, images] : images_by_turn(candidates)) {
       search_turn(view(query, turn), pool_points(features_, images), camera, cam_from_map,
                   radius_px, found);
     }
@@ -121,15 +121,6 @@ class NetworkMatcher : public MapMatcher {
     return *slot;
   }
 
-  static std::map<int, std::vector<std::uint32_t>> by_turn(
-      std::span<const TurnedCandidate> candidates) {
-    std::map<int, std::vector<std::uint32_t>> images;
-    for (const TurnedCandidate& candidate : candidates) {
-      images[candidate.turn].push_back(candidate.image);
-    }
-    return images;
-  }
-
   // Exact mutual nearest neighbours that are alike enough.
   MapMatches mutual(const FeatureSet& features, std::span<const std::uint32_t> images) {
     MapMatches matches =
@@ -141,7 +132,7 @@ class NetworkMatcher : public MapMatcher {
 
   MapMatches match_dense(Query& query, std::span<const TurnedCandidate> candidates) {
     MapMatches all;
-    for (const auto& [turn, images] : by_turn(candidates)) {
+    for (const auto& [turn, images] : images_by_turn(candidates)) {
       MapMatches matches = mutual(view(query, turn).grid(options_.grid_px), images);
       for (MapPair& pair : matches.pairs) pair.feature += kTurnStride * std::uint32_t(turn);
       all.pairs.insert(all.pairs.end(), matches.pairs.begin(), matches.pairs.end());
@@ -217,11 +208,10 @@ class NetworkMatcher : public MapMatcher {
 };
 
 void require_same_weights(const Map& map, const LocalNetwork& network) {
-  const auto& notes = map.manifest();
-  const std::string key = network_note_key(network.kind());
-  const auto note = notes.find(key);
-  if (note == notes.end() || !note->is_object() || !note->contains("weights_sha256")) return;
-  const std::string made_with = (*note)["weights_sha256"].get<std::string>();
+  const auto& note = map.note(network_note_key(network.kind()));
+  if (!note.is_object() || !note.contains("weights_sha256")) return;
+  const auto& noted = note["weights_sha256"];
+  const std::string made_with = noted.is_string() ? noted.get<std::string>() : "";
   if (made_with == network.weights_hash()) return;
   throw Error(
       Reason::bad_weights,

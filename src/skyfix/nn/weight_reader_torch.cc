@@ -1,10 +1,13 @@
 #include "skyfix/nn/weight_reader_torch.h"
 
+#include <ATen/Parallel.h>
+
 #include <algorithm>
 #include <set>
 #include <vector>
 
 #include "skyfix/base/error.h"
+#include "skyfix/base/parallel.h"
 #include "skyfix/memory/cuda_library.h"
 #include "skyfix/nn/synthetic_weights.h"
 
@@ -97,6 +100,7 @@ WeightReader::WeightReader(std::shared_ptr<const TensorSource> source,
                            const NetworkPlacement& placement)
     : account_(std::make_shared<Account>()), placement_(placement) {
   account_->source = std::move(source);
+  at::set_num_threads(static_cast<int>(thread_count()));  // what --threads says holds for networks
 }
 
 at::Tensor WeightReader::take(const std::string& name, at::IntArrayRef shape, at::ScalarType type,

@@ -1,0 +1,131 @@
+#include "skyfix/localize/networks.h"
+
+#include <algorithm>
+
+#include "skyfix/base/error.h"
+#include "skyfix/models/recognise.h"
+#include "skyfix/nn/tensor_file.h"
+
+namespace skyfix {
+namespace {
+
+// The largest first.
+constexpr std::string_view kDinoV3Names[] = {
+    "dinov3-vith16plus", "dinov3-vitl16plus", "dinov3-vitl16-sat", "dinov3-vitl16",
+    "dinov3-vitb16",     "dinov3-vits16plus", "dinov3-vits16",
+};
+
+// The size of the network that a known model's weights are of.
+std::string dinov3_size(std::string name) {
+  name = name.substr(std::string_view("dinov3-").size());
+  if (name.ends_with("-sat")) name.resize(name.size() - 4);
+  return name;
+}
+
+std::unique_ptr<LocalNetwork> make_local(const std::string& kind,
+                                         std::shared_ptr<const TensorSource> weights,
+                                         const NetworkPlacement& placement) {
+  return kind == "xfeat" ? make_xfeat(std::move(weights), placement)
+                         : make_aliked(std::move(weights), placement);
+}
+
+const LocalNetworkModels& models_of(const std::string& kind) {
+  for (const LocalNetworkModels& models : local_network_models()) {
+    if (models.kind == kind) return models;
+  }
+  throw Error(Reason::bad_option, "there is no network for local features called '" + kind +
+                                      "' (there are: xfeat, aliked)");
+}
+
+}  // namespace
+
+const std::vector<LocalNetworkModels>& local_network_models() {
+  static const std::vector<LocalNetworkModels> kModels{
+      {"xfeat", "xfeat", "lighterglue"}, {"aliked", "aliked-n16rot", "lightglue-aliked"}};
+  return kModels;
+}
+
+Networks::Networks(NetworkOptions options) : options_(std::move(options)) {
+  for (const std::string& given : options_.weights) {
+    const std::size_t equals = given.find('=');
+    if (given == "synthetic") {
+      synthetic_ = true;
+    } else if (equals != std::string::npos && !std::filesystem::exists(given)) {
+      files_[known_model(given.substr(0, equals)).name] = given.substr(equals + 1);
+    } else {
+      const auto names = models_with_tensors(*open_tensor_file(given));
+      if (names.empty()) {
+        throw Error(Reason::bad_weights,
+                    "these are weights of no network known here; skyfix models list says which are",
+                    given);
+      }
+      for (const std::string& name : names) files_[name] = given;
+    }
+  }
+}
+
+std::shared_ptr<const TensorSource> Networks::weights(const std::string& model) {
+  const auto file = files_.find(model);
+  const std::string given = file != files_.end() ? file->second : synthetic_ ? "synthetic" : "";
+  auto source = open_weights(known_model(model), given, options_.weights_dir);
+  opened_[model] = source->hash();
+  return source;
+}
+
+bool Networks::available(const std::string& model) const {
+  return synthetic_ || files_.contains(model) ||
+         find_weights(known_model(model), options_.weights_dir).has_value();
+}
+
+std::string Networks::available_dinov3() const {
+  for (const std::string_view name : kDinoV3Names) {
+    // Synthetic weights would be found for the largest: the usual one is taken.
+    if (synthetic_ && name != "dinov3-vitl16") continue;
+    if (available(std::string(name))) return std::string(name);
+  }
+  return {};
+}
+
+std::shared_ptr<const LocalNetwork> Networks::local(const std::string& kind) {
+  auto& network = locals_[kind];
+  if (!network) {
+    network = make_local(kind, weights(models_of(kind).features), options_.placement);
+  }
+  return network;
+}
+
+std::shared_ptr<const LightGlue> Networks::lightglue(const std::string& kind) {
+  auto& matcher = lightglues_[kind];
+  if (!matcher) {
+    LightGlueConfig config =
+        kind == "xfeat" ? LightGlueConfig::for_xfeat() : LightGlueConfig::for_aliked();
+    // Dropping points costs a look at them: on a GPU only many are worth it.
+    if (options_.placement.device == DeviceKind::cpu) config.prune_above = -1;
+    matcher =
+        std::make_shared<LightGlue>(weights(models_of(kind).matcher), config, options_.placement);
+  }
+  return matcher;
+}
+
+std::shared_ptr<const DinoV3> Networks::dinov3(const std::string& name) {
+  auto& network = dinov3s_[name];
+  if (!network) {
+    DinoV3Options options;
+    options.config = dinov3_config(dinov3_size(name));
+    if (name.ends_with("-sat")) options.colours = DinoV3Colours::satellite;
+    network = std::make_shared<DinoV3>(weights(name), options_.placement, options);
+  }
+  return network;
+}
+
+std::shared_ptr<const Mast3r> Networks::mast3r() {
+  if (!mast3r_) {
+    Mast3rOptions options;
+    options.placement = options_.placement;
+    options.heads = options_.placement.precision;
+    mast3r_ = std::make_shared<Mast3r>(weights("mast3r"), options);
+  }
+  return mast3r_;
+}
+
+}  // namespace skyfix
