@@ -1,6 +1,7 @@
 #include "skyfix/models/sampling_torch.h"
 
 #include <cassert>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -55,6 +56,20 @@ at::Tensor sample(const FeatureTable& table, const at::Tensor& x, const at::Tens
                                        false, weights.flatten()));
 }
 
+// Of five cells along an axis. Shifted copies: pooling kernels also keep indices, and take ten
+// times as long.
+at::Tensor maximum_along(const at::Tensor& map, std::int64_t axis) {
+  const std::int64_t size = map.size(axis);
+  const at::Tensor padded =
+      at::constant_pad_nd(map, axis == 1 ? at::IntArrayRef{2, 2} : at::IntArrayRef{0, 0, 2, 2},
+                          -std::numeric_limits<double>::infinity());
+  at::Tensor highest = at::maximum(padded.narrow(axis, 0, size), padded.narrow(axis, 1, size));
+  for (std::int64_t shift = 2; shift < 5; ++shift) {
+    at::maximum_out(highest, highest, padded.narrow(axis, shift, size));
+  }
+  return highest;
+}
+
 }  // namespace
 
 FeatureTable feature_table(const at::Tensor& map) {
@@ -69,6 +84,8 @@ at::Tensor sample_bilinear(const FeatureTable& table, const at::Tensor& x, const
 at::Tensor sample_bicubic(const FeatureTable& table, const at::Tensor& x, const at::Tensor& y) {
   return sample(table, x, y, true);
 }
+
+at::Tensor window_maximum(const at::Tensor& map) { return maximum_along(maximum_along(map, 1), 0); }
 
 at::Tensor windows_of_5(const at::Tensor& map, const at::Tensor& cells) {
   const std::int64_t width = map.size(1);

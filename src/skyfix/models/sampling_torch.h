@@ -27,6 +27,9 @@ FeatureTable feature_table(const at::Tensor& map);
 at::Tensor sample_bilinear(const FeatureTable& table, const at::Tensor& x, const at::Tensor& y);
 at::Tensor sample_bicubic(const FeatureTable& table, const at::Tensor& x, const at::Tensor& y);
 
+// The maximum of the 5x5 window around each cell of a map [h, w]; nothing counts outside.
+at::Tensor window_maximum(const at::Tensor& map);
+
 // The 5x5 windows [n, 25] of a map [h, w] around the cells of the given raster indices [n] (int64),
 // row by row; zeros outside.
 at::Tensor windows_of_5(const at::Tensor& map, const at::Tensor& cells);

@@ -61,6 +61,13 @@ TEST(Sampling, WindowsHoldNeighboursRowByRow) {
   EXPECT_EQ(y[10].item<float>(), 0);
 }
 
+TEST(Sampling, WindowMaximumEqualsPooling) {
+  const at::Tensor map = at::randn({9, 13}) - 3;
+  const at::Tensor pooled =
+      at::max_pool2d(map.view({1, 1, 9, 13}), {5, 5}, {1, 1}, {2, 2}).view({9, 13});
+  EXPECT_TRUE(at::equal(window_maximum(map), pooled));
+}
+
 TEST(Sampling, UnitRowsLeaveZeros) {
   const at::Tensor rows = unit_rows(at::tensor({3.0F, 4.0F, 0.0F, 0.0F}).view({2, 2}));
   EXPECT_TRUE(at::allclose(rows, at::tensor({0.6F, 0.8F, 0.0F, 0.0F}).view({2, 2})));

@@ -10,20 +10,14 @@ namespace {
 constexpr double kTemperature = 0.1;
 constexpr std::int64_t kBorder = 2;
 
-// Of the 5x5 window of every pixel, [height, width].
-at::Tensor window_maximum(const at::Tensor& map) {
-  const at::Tensor rows = at::max_pool2d(map.unsqueeze(0), {1, 5}, {1, 1}, {0, 2});
-  return at::max_pool2d(rows, {5, 1}, {1, 1}, {2, 0}).squeeze(0);
-}
-
 // The scores of local maxima, zero elsewhere: maxima that a stronger one had hidden come back where
 // that one is out of reach.
 at::Tensor suppressed(const at::Tensor& scores) {
-  at::Tensor maxima = scores == window_maximum(scores);
+  at::Tensor maxima = scores == models::window_maximum(scores);
   for (int pass = 0; pass < 2; ++pass) {
-    const at::Tensor hidden = window_maximum(maxima.to(at::kFloat)) > 0;
+    const at::Tensor hidden = models::window_maximum(maxima.to(at::kFloat)) > 0;
     const at::Tensor rest = scores.masked_fill(hidden, 0);
-    maxima.logical_or_((rest == window_maximum(rest)).logical_and_(hidden.logical_not()));
+    maxima.logical_or_((rest == models::window_maximum(rest)).logical_and_(hidden.logical_not()));
   }
   at::Tensor kept = at::zeros_like(scores);
   const std::int64_t height = scores.size(0) - 2 * kBorder, width = scores.size(1) - 2 * kBorder;

@@ -52,6 +52,7 @@ LightGlueConfig LightGlueConfig::for_xfeat() {
   config.threshold_decay = 4.0 / 6;
   config.depth_confidence = -1;
   config.width_confidence = 0.95;
+  config.prune_above = -1;  // halves the time of 1,024 points on a CPU
   return config;
 }
 

@@ -111,7 +111,6 @@ class LightGlueForXFeat : public LightGlueParity {
 TEST_F(LightGlueForXFeat, MatchesEqualTheReference) {
   const Keypoints first = keypoints("image0.sparse1024"), second = keypoints("image1.sparse1024");
   LightGlueConfig config = LightGlueConfig::for_xfeat();
-  config.prune_above = -1;
   expect_matches(LightGlue(weights_, config, {}).match(first.side(), second.side()), "lighterglue",
                  2e-3);
   config.width_confidence = -1;

@@ -47,11 +47,8 @@ struct Keypoints {
 
 // Pixels that are the maximum of their 5x5 window, in raster order.
 at::Tensor local_maxima(const at::Tensor& heatmap) {
-  const at::Tensor values = heatmap.flatten();
-  const at::Tensor cells = at::nonzero(values > kThreshold).squeeze(1);
-  if (cells.numel() == 0) return cells;
-  const at::Tensor highest = models::windows_of_5(heatmap, cells).amax(1);
-  return cells.masked_select(values.index_select(0, cells) == highest);
+  const at::Tensor highest = heatmap == models::window_maximum(heatmap);
+  return at::nonzero(highest.logical_and_(heatmap > kThreshold).flatten()).squeeze(1);
 }
 
 // The reference's nearest sample reads outside the map for the last column and row.
