@@ -129,12 +129,17 @@ RunSetup setup_of(const LocalizeArguments& arguments, const Map& map, const Inpu
 }
 
 DescriptorCache open_cache(const LocalizeArguments& arguments, const Map& map,
-                           const std::string& kind) {
+                           const OpenMethods& methods) {
   if (arguments.descriptor_cache == "off") return DescriptorCache({}, "", "");
+  const MapPlaces places = map.places(methods.chosen.places);
+  std::string kind = places.kind;
+  // A network's descriptors are others in another precision.
+  if (kind != "vlad-sift") {
+    kind += "-" + std::string(precision_name(methods.networks.placement().precision));
+  }
   const fs::path folder = arguments.descriptor_cache.empty() ? user_cache_folder() / "descriptors"
                                                              : fs::path(arguments.descriptor_cache);
-  const MapPlaces places = map.places(kind);
-  return DescriptorCache(folder, places.kind, places.vocabulary_hash);
+  return DescriptorCache(folder, kind, places.vocabulary_hash);
 }
 
 void draw_sketch(const fs::path& run, const Map& map, const std::vector<Record>& records) {
@@ -270,7 +275,7 @@ int run_localize(LocalizeArguments arguments, const Globals& globals) {
   const Compute compute = open_planned(arguments, input, map, methods.chosen.features);
   LocalizeMethods opened = open_methods(map, methods.chosen, arguments.methods.options,
                                         arguments.options, methods.networks, compute.context());
-  const DescriptorCache cache = open_cache(arguments, map, methods.chosen.places);
+  const DescriptorCache cache = open_cache(arguments, map, methods);
   const Localizer localizer(map, arguments.options, cameras, cache, compute.context(),
                             std::move(opened));
 

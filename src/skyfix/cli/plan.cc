@@ -153,8 +153,8 @@ void add_plan_localize(CLI::App& parent, Commands& commands) {
   auto arguments = std::make_shared<PlanLocalizeArguments>();
   LocalizeRequest& request = arguments->request;
   add_shape_options(*app, request, *arguments);
-  add(*app, "--features", arguments->features, "sift, xfeat, aliked or mast3r");
-  add(*app, "--retrieval", request.retrieval,
+  add(*app, "--features,--matcher", arguments->features, "sift, xfeat, aliked or mast3r");
+  add(*app, "--retrieval,--retriever", request.retrieval,
       "vlad, or dinov3-vits16, -vits16plus, -vitb16, -vitl16, -vitl16plus, -vith16plus");
   add(*app, "--vpr-query-resize", request.retrieval_size,
       "Long side of the picture for retrieval, px");
