@@ -90,15 +90,14 @@ Localizer::Localizer(const Map& map, const LocalizeOptions& options, GivenCamera
       scene_scale_(median_depth(map)) {
   options_.validate();
   if (!matcher_) {
-    matcher_ =
-        make_feature_matcher(map, make_local_features(options.features, options.query_features),
-                             matching, options.guided.min_score);
+    matcher_ = make_feature_matcher(map, make_local_features("sift", options.query_features),
+                                    matching, options.guided.min_score);
   }
-  places_ = map.places(global_ ? std::string(global_->kind()) : "vlad-" + options.features);
+  places_ = map.places(global_ ? std::string(global_->kind()) : "vlad-sift");
   if (!global_) {
     global_ =
-        make_vlad_descriptor(make_local_features(options.features), places_.vocabulary,
-                             places_.clusters, places_.vocabulary_hash, options.vpr_query_resize);
+        make_vlad_descriptor(make_local_features("sift"), places_.vocabulary, places_.clusters,
+                             places_.vocabulary_hash, options.vpr_query_resize);
   }
 }
 

@@ -32,8 +32,7 @@ namespace skyfix {
 inline constexpr int kPoolFactor = 3;
 
 struct LocalizeOptions {
-  std::string features = "sift";
-  FeatureOptions query_features;
+  FeatureOptions query_features;  // of SIFT
   double max_megapixels = 400;
   int vpr_top_k = 5;           // candidates of each source that are used first; 3 x k are asked for
   int vpr_query_resize = 512;  // long side of the picture the global descriptor sees, px

@@ -160,9 +160,6 @@ TEST(Localizer, OptionsAreCheckedByName) {
   options = {};
   options.ba_window = 1;
   EXPECT_THROW(options.validate(), Error);
-  options = {};
-  options.features = "surf";
-  EXPECT_THROW(Localizer(SmallWorld::instance().map(), options, {}, no_cache(), cpu()), Error);
 }
 
 }  // namespace

@@ -71,9 +71,6 @@ TEST(MapBuild, RefusesWhatCannotWork) {
   options.colmap = world.folder() / "no_such_model";
   EXPECT_NE(failure(options), Reason::internal);
   options = world.build_options("refused");
-  options.features = "surf";
-  EXPECT_EQ(failure(options), Reason::bad_option);
-  options = world.build_options("refused");
   options.tie.radius_px = 0;
   EXPECT_EQ(failure(options), Reason::bad_option);
   options = world.build_options("refused");
