@@ -52,14 +52,15 @@ at::Tensor DeformableConvolution::reference(const at::Tensor& x) const {
   const at::Tensor moved = offsets(x);
   at::Tensor sum = regular_.bias.view({1, -1, 1, 1}).expand({1, -1, height, width});
   for (std::int64_t tap = 0; tap < kTaps; ++tap) {
+    const std::int64_t row = tap / 3, column = tap % 3;
     const at::Tensor y =
-        at::arange(height, moved.options()).view({-1, 1}) + double(tap / 3 - 1) + moved[0][2 * tap];
-    const at::Tensor column =
-        at::arange(width, moved.options()) + double(tap % 3 - 1) + moved[0][2 * tap + 1];
+        at::arange(height, moved.options()).view({-1, 1}) + double(row - 1) + moved[0][2 * tap];
+    const at::Tensor x_moved =
+        at::arange(width, moved.options()) + double(column - 1) + moved[0][2 * tap + 1];
     const at::Tensor grid =
-        at::stack({column * 2 / double(width - 1) - 1, y * 2 / double(height - 1) - 1}, 2);
+        at::stack({x_moved * 2 / double(width - 1) - 1, y * 2 / double(height - 1) - 1}, 2);
     const at::Tensor sampled = at::grid_sampler_2d(x, grid.unsqueeze(0), 0, 0, true);
-    sum = sum + at::conv2d(sampled, regular_.weight.narrow(2, tap / 3, 1).narrow(3, tap % 3, 1));
+    sum = sum + at::conv2d(sampled, regular_.weight.narrow(2, row, 1).narrow(3, column, 1));
   }
   return sum;
 }

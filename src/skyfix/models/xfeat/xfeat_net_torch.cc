@@ -130,7 +130,7 @@ DenseMaps Net::operator()(const at::Tensor& grey) const {
 
 at::Tensor network_input(const at::Tensor& picture) {
   // The mean comes first: it and the resize are linear.
-  const at::Tensor grey = picture.mean({1}, true);
+  at::Tensor grey = picture.mean({1}, true);
   const std::int64_t height = picture.size(2) / kStride * kStride;
   const std::int64_t width = picture.size(3) / kStride * kStride;
   if (height == picture.size(2) && width == picture.size(3)) return grey;
