@@ -56,6 +56,15 @@ struct DeviceFigures {
   std::uint64_t cap_bytes = 0;  // of reserved_bytes
 };
 
+// Is told of memory of a device that is taken and given back by others than allocate() (LibTorch,
+// for networks). Called under the allocator's lock: it must not use the device.
+class AllocationWatcher {
+ public:
+  virtual ~AllocationWatcher() = default;
+  virtual void taken(void* address, std::uint64_t bytes) noexcept = 0;
+  virtual void given_back(void* address) noexcept = 0;
+};
+
 class Device {
  public:
   virtual ~Device() = default;
@@ -74,6 +83,10 @@ class Device {
   virtual void set_cap(std::uint64_t bytes) = 0;
   virtual DeviceFigures figures() const = 0;
   virtual void reset_peaks() = 0;
+  // The last one given is told, until it is taken off; a device that nobody else allocates on tells
+  // nothing.
+  virtual void watch(AllocationWatcher* /*watcher*/) {}
+  virtual void unwatch(AllocationWatcher* /*watcher*/) {}
 };
 
 // Host memory that behaves like a device with `cap_bytes` (0 = no cap). Thread-safe. It keeps freed

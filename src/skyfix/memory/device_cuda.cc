@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <mutex>
 
 #include "skyfix/memory/cuda_library.h"
 #include "skyfix/memory/device_errors.h"
@@ -83,6 +84,49 @@ CudaProbe probe() {
   return found;
 }
 
+// LibTorch's trace of its allocator, passed on. It cannot be detached: the watcher is what changes.
+class Trace {
+ public:
+  static Trace& of_process() {
+    static Trace trace;
+    return trace;
+  }
+  // The first caller's card.
+  void attach(int card) {
+    std::call_once(attached_, [&] {
+      allocator::attachAllocatorTraceTracker([this, card](const allocator::TraceEntry& entry) {
+        if (entry.device_ == card) pass_on(entry);
+      });
+    });
+  }
+  void watch(AllocationWatcher* watcher) {
+    const std::lock_guard lock(mutex_);
+    watcher_ = watcher;
+  }
+  void unwatch(const AllocationWatcher* watcher) {
+    const std::lock_guard lock(mutex_);
+    if (watcher_ == watcher) watcher_ = nullptr;
+  }
+
+ private:
+  void pass_on(const allocator::TraceEntry& entry) {
+    using Action = allocator::TraceEntry::Action;
+    if (entry.action_ != Action::ALLOC && entry.action_ != Action::FREE_REQUESTED) return;
+    const std::lock_guard lock(mutex_);
+    if (watcher_ == nullptr) return;
+    void* address = reinterpret_cast<void*>(entry.addr_);
+    if (entry.action_ == Action::ALLOC) {
+      watcher_->taken(address, entry.size_);
+    } else {
+      watcher_->given_back(address);
+    }
+  }
+
+  std::once_flag attached_;
+  std::mutex mutex_;
+  AllocationWatcher* watcher_ = nullptr;
+};
+
 class CudaMemory : public Device {
  public:
   explicit CudaMemory(int card) : card_(card), bus_id_(bus_id_of(card)) {
@@ -91,7 +135,10 @@ class CudaMemory : public Device {
     configure();
     check(cudaSetDevice(card_), "cudaSetDevice");
     check(cudaFree(nullptr), "making the CUDA context");
-    with_torch_errors(0, [&] { allocator::init(c10::cuda::device_count()); });
+    with_torch_errors(0, [&] {
+      allocator::init(c10::cuda::device_count());
+      Trace::of_process().attach(card_);
+    });
     facts_.context_bytes = used_bytes();
   }
 
@@ -158,6 +205,9 @@ class CudaMemory : public Device {
   }
 
   void reset_peaks() override { allocator::resetPeakStats(static_cast<c10::DeviceIndex>(card_)); }
+
+  void watch(AllocationWatcher* watcher) override { Trace::of_process().watch(watcher); }
+  void unwatch(AllocationWatcher* watcher) override { Trace::of_process().unwatch(watcher); }
 
  private:
   // Before the first allocation, or it has no effect.

@@ -4,6 +4,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "skyfix/memory/owner_scope.h"
+
 namespace skyfix {
 
 DeviceBuffer::DeviceBuffer(DeviceBuffer&& other) noexcept
@@ -30,7 +32,11 @@ void DeviceBuffer::reset() {
   bytes_ = 0;
 }
 
-Ledger::Ledger(Device& device, const FaultPlan& faults) : device_(device), faults_(faults) {}
+Ledger::Ledger(Device& device, const FaultPlan& faults) : device_(device), faults_(faults) {
+  device_.watch(this);
+}
+
+Ledger::~Ledger() { device_.unwatch(this); }
 
 DeviceBuffer Ledger::allocate(std::size_t bytes, std::string_view owner) {
   DeviceBuffer buffer;
@@ -38,6 +44,7 @@ DeviceBuffer Ledger::allocate(std::size_t bytes, std::string_view owner) {
   raise_if_refused(bytes, owner);
   // Not under the mutex: the device may call back (note_taken), and it may take its time.
   void* address = nullptr;
+  const OwnerScope booked_here("");
   try {
     address = device_.allocate(bytes);
   } catch (const OutOfDeviceMemory& failure) {
@@ -60,6 +67,16 @@ void Ledger::note_taken(void* address, std::uint64_t bytes, std::string_view own
   if (address == nullptr || bytes == 0) return;
   raise_if_refused(bytes, owner);
   book(address, bytes, owner);
+}
+
+void Ledger::taken(void* address, std::uint64_t bytes) noexcept {
+  const std::string_view owner = OwnerScope::current();
+  if (owner.empty() || bytes == 0) return;
+  try {
+    book(address, bytes, owner);
+  } catch (const std::bad_alloc&) {
+    // Host memory for the entry: it stays unexplained.
+  }
 }
 
 void Ledger::note_released(void* address) noexcept {

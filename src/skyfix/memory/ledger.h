@@ -61,9 +61,10 @@ struct LedgerFigures {
 };
 
 // Thread-safe. The device must outlive the ledger, the ledger its buffers.
-class Ledger {
+class Ledger : private AllocationWatcher {
  public:
   explicit Ledger(Device& device, const FaultPlan& faults = {});
+  ~Ledger() override;
   Ledger(const Ledger&) = delete;
   Ledger& operator=(const Ledger&) = delete;
 
@@ -71,8 +72,9 @@ class Ledger {
   // forbidden. 0 bytes give an empty buffer.
   DeviceBuffer allocate(std::size_t bytes, std::string_view owner);
 
-  // Memory that another allocator of the same device hands out (LibTorch's, for networks) is booked
-  // by its trace: note_taken asks the fault injector too, before the memory is touched.
+  // Memory that another allocator of the same device hands out. note_taken asks the fault injector
+  // too, before the memory is touched. (What the device tells of by itself, LibTorch's allocations
+  // within an OwnerScope, is booked without asking anybody: its trace cannot refuse.)
   void note_taken(void* address, std::uint64_t bytes, std::string_view owner);
   void note_released(void* address) noexcept;
 
@@ -86,6 +88,8 @@ class Ledger {
 
  private:
   friend class DeviceBuffer;
+  void taken(void* address, std::uint64_t bytes) noexcept override;
+  void given_back(void* address) noexcept override { note_released(address); }
   struct Entry {
     std::uint64_t bytes;
     OwnerFigures* owner;  // in owners_, from which nothing is ever taken

@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "skyfix/memory/owner_scope.h"
+
 namespace skyfix {
 namespace {
 
@@ -283,6 +285,67 @@ TEST(Ledger, ThreadsShareIt) {
   EXPECT_EQ(figures.by_owner.at("odd").bytes_at_peak + figures.by_owner.at("even").bytes_at_peak,
             figures.peak_bytes);
   EXPECT_EQ(ledger.faults().seen(), 4000);
+}
+
+// A device on which others allocate too.
+class SharedDevice : public Device {
+ public:
+  DeviceKind kind() const override { return own_->kind(); }
+  std::string name() const override { return own_->name(); }
+  void* allocate(std::size_t bytes) override {
+    void* address = own_->allocate(bytes);
+    if (watcher_ != nullptr) watcher_->taken(address, bytes);
+    return address;
+  }
+  void release(void* address) noexcept override {
+    if (watcher_ != nullptr) watcher_->given_back(address);
+    own_->release(address);
+  }
+  void upload(void* to, const void* from, std::size_t n) override { own_->upload(to, from, n); }
+  void download(void* to, const void* from, std::size_t n) override { own_->download(to, from, n); }
+  void synchronize() override {}
+  void trim() override {}
+  void set_cap(std::uint64_t bytes) override { own_->set_cap(bytes); }
+  DeviceFigures figures() const override { return own_->figures(); }
+  void reset_peaks() override { own_->reset_peaks(); }
+  void watch(AllocationWatcher* watcher) override { watcher_ = watcher; }
+  void unwatch(AllocationWatcher* watcher) override {
+    if (watcher_ == watcher) watcher_ = nullptr;
+  }
+  bool watched() const { return watcher_ != nullptr; }
+
+ private:
+  std::unique_ptr<Device> own_ = make_host_device();
+  AllocationWatcher* watcher_ = nullptr;
+};
+
+TEST(Ledger, BooksWhatOthersTakeUnderTheOwnerInScope) {
+  SharedDevice device;
+  {
+    Ledger ledger(device);
+    const auto bytes_of = [&](const std::string& owner) {
+      const auto figures = ledger.figures();
+      return figures.by_owner.contains(owner) ? figures.by_owner.at(owner).bytes : 0;
+    };
+    void* of_network = nullptr;
+    {
+      const OwnerScope owner("network");
+      of_network = device.allocate(kKiB);
+      // A booking of our own counts once, and is its owner's.
+      const DeviceBuffer buffer = ledger.allocate(2 * kKiB, "matcher");
+      EXPECT_EQ(bytes_of("network"), kKiB);
+      EXPECT_EQ(bytes_of("matcher"), 2 * kKiB);
+      EXPECT_EQ(ledger.figures().bytes, 3 * kKiB);
+    }
+    void* of_nobody = device.allocate(kKiB);
+    EXPECT_EQ(ledger.figures().bytes, kKiB);
+    device.release(of_nobody);
+    device.release(of_network);  // outside the scope
+    EXPECT_EQ(bytes_of("network"), 0);
+    EXPECT_EQ(ledger.figures().by_owner.at("network").peak_bytes, kKiB);
+    EXPECT_TRUE(device.watched());
+  }
+  EXPECT_FALSE(device.watched());
 }
 
 }  // namespace
