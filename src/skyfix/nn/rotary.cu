@@ -1,0 +1,59 @@
+// Rotary code by halves, in place: a thread turns one pair of entries.
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_runtime_api.h>
+
+#include "skyfix/nn/rotary_cuda.h"
+
+namespace skyfix::nn {
+namespace {
+
+constexpr int kThreads = 256;
+
+__device__ float widened(float value) { return value; }
+__device__ float widened(__half value) { return __half2float(value); }
+__device__ float widened(__nv_bfloat16 value) { return __bfloat162float(value); }
+__device__ void narrow(float value, float* to) { *to = value; }
+__device__ void narrow(float value, __half* to) { *to = __float2half_rn(value); }
+__device__ void narrow(float value, __nv_bfloat16* to) { *to = __float2bfloat16_rn(value); }
+
+// Products and sums are rounded one by one, as LibTorch's separate operators do: equal to the bit.
+template <class Element>
+__global__ void rotary_kernel(RotaryWork work) {
+  const int half = work.head_size / (2 * work.parts);
+  const int pairs = work.heads * work.parts * half;  // of a token
+  const std::int64_t index = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
+  if (index >= work.tokens * pairs) return;
+  const std::int64_t token = index / pairs;
+  const int pair = static_cast<int>(index - token * pairs);
+  const int part = pair / half, column = pair - part * half;  // part of all heads' parts
+  Element* first = static_cast<Element*>(work.rows) + token * work.row_stride +
+                   static_cast<std::int64_t>(part) * 2 * half + column;
+  const std::int64_t table =
+      ((token % work.period) * work.parts + part % work.parts) * 2 * half + column;
+  const float a = widened(first[0]), b = widened(first[half]);
+  narrow(__fadd_rn(__fmul_rn(a, work.cos[table]), __fmul_rn(-b, work.sin[table])), first);
+  narrow(__fadd_rn(__fmul_rn(b, work.cos[table + half]), __fmul_rn(a, work.sin[table + half])),
+         first + half);
+}
+
+template <class Element>
+int launch(const RotaryWork& work, cudaStream_t stream) {
+  const std::int64_t threads =
+      work.tokens * work.heads * (work.head_size / 2);
+  if (threads == 0) return cudaSuccess;
+  const auto blocks = static_cast<unsigned>((threads + kThreads - 1) / kThreads);
+  rotary_kernel<Element><<<blocks, kThreads, 0, stream>>>(work);
+  return cudaGetLastError();
+}
+
+}  // namespace
+
+int launch_rotary(const RotaryWork& work, void* stream) {
+  const auto on = static_cast<cudaStream_t>(stream);
+  if (work.element == 0) return launch<float>(work, on);
+  if (work.element == 1) return launch<__half>(work, on);
+  return launch<__nv_bfloat16>(work, on);
+}
+
+}  // namespace skyfix::nn
