@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "skyfix/memory/bounded_cache.h"
 #include "skyfix/models/dinov3/dinov3_config.h"
 #include "skyfix/nn/picture_view.h"
 #include "skyfix/nn/placement.h"
@@ -75,6 +76,11 @@ class DinoV3 {
   // layer that the model does not have, OutOfDeviceMemory, DeviceFailure.
   PatchVectors patches(const PictureView& picture, int layer, DinoV3Facet facet,
                        int long_side_px) const;
+
+  // On a GPU: pictures of a shape that comes again are described by a recorded graph
+  // (nn/graph_torch.h). To be released when memory is short; `use_graphs` for comparisons.
+  ReleasableCache& graphs() const;
+  void use_graphs(bool wanted) const;
 
  private:
   struct Parts;

@@ -145,12 +145,12 @@ DinoV3Network::Rotary DinoV3Network::rotary(std::int64_t rows, std::int64_t colu
 at::Tensor DinoV3Network::attend(const Block& block, const at::Tensor& x,
                                  const Rotary& rotary) const {
   const std::int64_t head_size = config_.head_size();
+  at::Tensor rows = block.qkv(x);
+  nn::rotate_heads(rows, {.heads = 2 * config_.heads, .size = head_size}, rotary);
   // [3, B, heads, T, d]
   const at::Tensor qkv =
-      block.qkv(x).unflatten(-1, {kThirds, config_.heads, head_size}).permute({2, 0, 3, 1, 4});
-  const at::Tensor turned = nn::rotate_halves(qkv.narrow(0, 0, 2), rotary.sin, rotary.cos);
-  const at::Tensor seen =
-      nn::attention(turned[0], turned[1], qkv[2], 1 / std::sqrt(double(head_size)));
+      rows.unflatten(-1, {kThirds, config_.heads, head_size}).permute({2, 0, 3, 1, 4});
+  const at::Tensor seen = nn::attention(qkv[0], qkv[1], qkv[2], 1 / std::sqrt(double(head_size)));
   return block.projection(nn::join_heads(seen));
 }
 

@@ -10,6 +10,7 @@
 #include "skyfix/models/dinov3/dinov3.h"
 #include "skyfix/models/dinov3/dinov3_names.h"
 #include "skyfix/nn/layers_torch.h"
+#include "skyfix/nn/rotary_torch.h"
 #include "skyfix/nn/weight_reader_torch.h"
 
 namespace skyfix {
@@ -28,9 +29,7 @@ class DinoV3Network {
   // that do not fill a patch are left out.
   at::Tensor embed(const at::Tensor& image) const;
   // fp32 [T,d] each. Class and storage tokens have sine 0 and cosine 1: they are not turned.
-  struct Rotary {
-    at::Tensor sin, cos;
-  };
+  using Rotary = nn::RotaryCode;
   Rotary rotary(std::int64_t rows, std::int64_t columns) const;
   // Raw output of block n.
   at::Tensor block(std::size_t n, const at::Tensor& tokens, const Rotary& rotary) const;

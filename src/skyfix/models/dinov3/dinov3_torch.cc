@@ -5,14 +5,17 @@
 #include <cmath>
 
 #include "skyfix/base/error.h"
+#include "skyfix/memory/owner_scope.h"
 #include "skyfix/memory/torch_errors.h"
 #include "skyfix/models/dinov3/dinov3_network_torch.h"
+#include "skyfix/nn/graph_torch.h"
 #include "skyfix/nn/picture_torch.h"
 
 namespace skyfix {
 namespace {
 
 constexpr double kSmallestNorm = 1e-12;
+constexpr std::string_view kOwner = "dinov3";  // in the ledger
 
 struct ColourStatistics {
   std::array<double, 3> mean;
@@ -93,19 +96,35 @@ struct DinoV3::Parts {
   NetworkPlacement placement;
   DinoV3Colours colours;
   std::string weights_hash;
+  mutable nn::GraphRegions graphs{};
+
+  // fp32 unit rows [patches, width] of a normalised picture [1,3,H,W].
+  at::Tensor unit_rows(const at::Tensor& input, std::size_t layer, DinoV3Facet facet) const {
+    at::Tensor unit;
+    graphs.run(
+        "patches " + std::to_string(layer) + " " + std::string(dinov3_facet_name(facet)), {input},
+        [&](const std::vector<at::Tensor>& inputs) {
+          const at::Tensor rows = network.patches(inputs[0], layer, facet)[0].to(at::kFloat);
+          const at::Tensor norms = at::linalg_vector_norm(rows, 2, at::IntArrayRef{-1}, true);
+          return std::vector<at::Tensor>{rows / norms.clamp_min(kSmallestNorm)};
+        },
+        // To host memory at once: no copy on the device is needed.
+        [&](const nn::RegionOutputs& outputs) { unit = outputs[0].to(at::kCPU).contiguous(); });
+    return unit;
+  }
 };
 
 DinoV3::DinoV3(std::shared_ptr<const TensorSource> weights, const NetworkPlacement& placement,
                const DinoV3Options& options) {
   const c10::InferenceMode no_gradients;
+  const OwnerScope owner(kOwner);
   with_torch_errors(0, [&] {
     const DinoV3Config config = dinov3_config_of(*weights, options.config);
     const nn::WeightReader reader(weights, placement);
     DinoV3Network network(reader, DinoV3Names(*weights), config);
     reader.finish("DINOv3");
     const DinoV3Colours colours = options.colours.value_or(colours_of(*weights));
-    parts_ =
-        std::make_unique<Parts>(Parts{std::move(network), placement, colours, hash_of(*weights)});
+    parts_.reset(new Parts{std::move(network), placement, colours, hash_of(*weights)});
   });
 }
 
@@ -118,6 +137,8 @@ std::string DinoV3::model() const {
 }
 const std::string& DinoV3::weights_hash() const { return parts_->weights_hash; }
 const NetworkPlacement& DinoV3::placement() const { return parts_->placement; }
+ReleasableCache& DinoV3::graphs() const { return parts_->graphs; }
+void DinoV3::use_graphs(bool wanted) const { parts_->graphs.enable(wanted); }
 
 PatchVectors DinoV3::patches(const PictureView& picture, int layer, DinoV3Facet facet,
                              int long_side_px) const {
@@ -133,13 +154,11 @@ PatchVectors DinoV3::patches(const PictureView& picture, int layer, DinoV3Facet 
   made.dimension = config().width;
   const c10::InferenceMode no_gradients;
   const at::NoTF32Guard full_precision;
+  const OwnerScope owner(kOwner);
   with_torch_errors(0, [&] {
     const at::Tensor input =
         dinov3_input(picture, made.grid, patch_px, colours(), parts_->placement.device);
-    const at::Tensor rows =
-        parts_->network.patches(input, std::size_t(layer), facet)[0].to(at::kFloat);
-    const at::Tensor norms = at::linalg_vector_norm(rows, 2, at::IntArrayRef{-1}, true);
-    const at::Tensor unit = (rows / norms.clamp_min(kSmallestNorm)).to(at::kCPU).contiguous();
+    const at::Tensor unit = parts_->unit_rows(input, std::size_t(layer), facet);
     made.values.assign(unit.data_ptr<float>(), unit.data_ptr<float>() + unit.numel());
   });
   return made;

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "skyfix/memory/bounded_cache.h"
 #include "skyfix/models/mast3r/mast3r_config.h"
 #include "skyfix/models/mast3r/mast3r_grid.h"
 #include "skyfix/nn/picture_view.h"
@@ -104,6 +105,11 @@ class Mast3r {
 
   const Mast3rConfig& config() const;
   std::string weights_hash() const;
+
+  // On a GPU: encoder and pairs of shapes that come again are launched as recorded graphs
+  // (nn/graph_torch.h). To be released when memory is short; `use_graphs` for comparisons.
+  ReleasableCache& graphs() const;
+  void use_graphs(bool wanted) const;
 
  private:
   struct State;

@@ -121,7 +121,6 @@ DescriptorHead::DescriptorHead(const nn::WeightReader& local, const Mast3rConfig
   fc2_.bias = fc2_.bias.view({channels_, patch_pixels}).t().flatten();
 }
 
-// [B, tokens, hidden]
 at::Tensor DescriptorHead::hidden(const at::Tensor& feature, const at::Tensor& state) const {
   const at::ScalarType type = fc1_.weight.scalar_type();
   return at::gelu(fc1_(at::cat({feature.to(type), state.to(type)}, -1)));
@@ -185,17 +184,15 @@ at::Tensor DescriptorHead::raw_at(const at::Tensor& hidden, const std::vector<st
   return at::cat(parts, 1).flatten(0, 1).to(at::kFloat);
 }
 
-Descriptors DescriptorHead::at_pixels(const at::Tensor& feature, const at::Tensor& state,
-                                      const TokenGrid& grid,
+Descriptors DescriptorHead::at_pixels(const at::Tensor& rows, const TokenGrid& grid,
                                       std::span<const std::int64_t> pixels) const {
   const PatchGroups groups = group_by_patch_pixel(pixels, grid, patch_);
-  const auto fp32 = feature.options().dtype(at::kFloat);
+  const auto fp32 = rows.options().dtype(at::kFloat);
   Descriptors found;
   if (groups.depth == 0) {
     const auto count = static_cast<std::int64_t>(pixels.size());
     found = {at::empty({count, channels_ - 1}, fp32), at::empty({count}, fp32)};
   } else {
-    const at::Tensor rows = hidden(feature, state);
     const bool few = 4 * groups.depth < rows.size(0) * rows.size(1);
     // A pixel of the patch that is wanted at many tokens: then all pixels are no dearer.
     const at::Tensor raw = few ? raw_at(rows.flatten(0, 1), groups.tokens, groups.depth)

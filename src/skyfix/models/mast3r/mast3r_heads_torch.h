@@ -63,11 +63,13 @@ class DescriptorHead {
   // At `pixels` only: row-major indices into [B, H, W], rows [n, size] in their order; NaN and
   // confidence 0 where an index is -1. Cheaper than all pixels: the MLP's last layer is evaluated
   // there and hardly anywhere else. Sums run in another order than for all pixels.
-  Descriptors at_pixels(const at::Tensor& feature, const at::Tensor& state, const TokenGrid& grid,
+  // `hidden` is that of the grid's tokens.
+  Descriptors at_pixels(const at::Tensor& hidden, const TokenGrid& grid,
                         std::span<const std::int64_t> pixels) const;
+  // The MLP's inner layer, [B, tokens, hidden]: all that at_pixels needs of a picture.
+  at::Tensor hidden(const at::Tensor& feature, const at::Tensor& state) const;
 
  private:
-  at::Tensor hidden(const at::Tensor& feature, const at::Tensor& state) const;
   at::Tensor raw_of_hidden(const at::Tensor& hidden, std::int64_t columns) const;
   at::Tensor raw_at(const at::Tensor& hidden, const std::vector<std::int64_t>& tokens,
                     std::int64_t depth) const;

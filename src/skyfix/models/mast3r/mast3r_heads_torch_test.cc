@@ -25,7 +25,7 @@ class DescriptorHeadTest : public ::testing::Test {
   }
   Descriptors all() const { return head_(feature_, state_, kGrid); }
   Descriptors at(const std::vector<std::int64_t>& pixels) const {
-    return head_.at_pixels(feature_, state_, kGrid, pixels);
+    return head_.at_pixels(head_.hidden(feature_, state_), kGrid, pixels);
   }
   // Against the pixels of all(), flattened.
   void expect_pixels(const Descriptors& found, const std::vector<std::int64_t>& pixels) const {

@@ -1,15 +1,23 @@
 #include "skyfix/models/mast3r/mast3r_layers_torch.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace skyfix::mast3r {
 namespace {
+
+constexpr std::int64_t kAxes = 2;  // a head's halves: by row, by column
 
 double attention_scale(const at::Tensor& q) { return 1 / std::sqrt(double(q.size(-1))); }
 
 nn::LayerNorm read_norm(const nn::WeightReader& weights, std::string_view name,
                         const BlockShape& shape) {
   return nn::LayerNorm(weights, name, shape.width, kNormEpsilon);
+}
+
+// One for all of a batch, dense: not every attention kernel takes a batch without a stride.
+at::Tensor repeated(const at::Tensor& x, std::int64_t batch) {
+  return x.size(0) == batch ? x : x.expand({batch, -1, -1}).contiguous();
 }
 
 // Two linear layers of one input as one.
@@ -34,7 +42,7 @@ RotaryTable make_rotary_table(std::int64_t rows, std::int64_t columns, std::int6
   };
   const at::Tensor y = angles(rows).unsqueeze(1).expand({rows, columns, half});
   const at::Tensor x = angles(columns).unsqueeze(0).expand({rows, columns, half});
-  const at::Tensor both = at::stack({y, x}, 2).view({rows * columns, 1, 2, half});
+  const at::Tensor both = at::stack({y, x}, 2).view({rows * columns, 2, half});
   return {both.sin().to(device), both.cos().to(device)};
 }
 
@@ -48,27 +56,18 @@ RotaryTable RotaryTables::get(std::int64_t rows, std::int64_t columns,
   return table;
 }
 
-at::Tensor rotate(const at::Tensor& x, const RotaryTable& table) {
-  at::Tensor sin = table.sin, cos = table.cos;
-  for (std::int64_t extra = x.dim() - 4; extra > 0; --extra) {
-    sin = sin.unsqueeze(1);
-    cos = cos.unsqueeze(1);
-  }
-  const at::Tensor axes = x.unflatten(-1, {2, x.size(-1) / 2});
-  return nn::rotate_halves(axes, sin, cos).flatten(-2);
-}
-
 SelfAttention::SelfAttention(const nn::WeightReader& weights, const BlockShape& shape)
     : qkv_(weights, "qkv", shape.width, 3 * shape.width),
       proj_(weights, "proj", shape.width, shape.width),
       heads_(shape.heads) {}
 
 at::Tensor SelfAttention::operator()(const at::Tensor& x, const RotaryTable& table) const {
-  const at::Tensor qkv = qkv_(x).unflatten(-1, {3, heads_, x.size(-1) / heads_});
-  // Queries and keys are turned together: half as many kernels.
-  const at::Tensor turned = rotate(qkv.narrow(2, 0, 2), table);
-  const at::Tensor q = turned.select(2, 0).transpose(1, 2);
-  const at::Tensor k = turned.select(2, 1).transpose(1, 2);
+  const std::int64_t size = x.size(-1) / heads_;
+  at::Tensor rows = qkv_(x);
+  nn::rotate_heads(rows, {.heads = 2 * heads_, .size = size, .parts = kAxes}, table);
+  const at::Tensor qkv = rows.unflatten(-1, {3, heads_, size});
+  const at::Tensor q = qkv.select(2, 0).transpose(1, 2);
+  const at::Tensor k = qkv.select(2, 1).transpose(1, 2);
   const at::Tensor v = qkv.select(2, 2).transpose(1, 2);
   return proj_(nn::join_heads(nn::attention(q, k, v, attention_scale(q))));
 }
@@ -83,9 +82,14 @@ CrossAttention::CrossAttention(const nn::WeightReader& weights, const BlockShape
 at::Tensor CrossAttention::operator()(const at::Tensor& x, const RotaryTable& x_table,
                                       const at::Tensor& y, const RotaryTable& y_table) const {
   const std::int64_t size = x.size(-1) / heads_;
-  const at::Tensor q = rotate(q_(x).unflatten(-1, {heads_, size}), x_table).transpose(1, 2);
-  const at::Tensor kv = kv_(y).unflatten(-1, {2, heads_, size});
-  const at::Tensor k = rotate(kv.select(2, 0), y_table).transpose(1, 2);
+  const nn::RotaryHeads turned{.heads = heads_, .size = size, .parts = kAxes};
+  at::Tensor asking = q_(x), answering = kv_(y);
+  nn::rotate_heads(asking, turned, x_table);
+  nn::rotate_heads(answering, turned, y_table);
+  const std::int64_t batch = std::max(x.size(0), y.size(0));
+  const at::Tensor q = repeated(asking, batch).unflatten(-1, {heads_, size}).transpose(1, 2);
+  const at::Tensor kv = repeated(answering, batch).unflatten(-1, {2, heads_, size});
+  const at::Tensor k = kv.select(2, 0).transpose(1, 2);
   const at::Tensor v = kv.select(2, 1).transpose(1, 2);
   return proj_(nn::join_heads(nn::attention(q, k, v, attention_scale(q))));
 }

@@ -11,14 +11,13 @@
 #include <utility>
 
 #include "skyfix/nn/layers_torch.h"
+#include "skyfix/nn/rotary_torch.h"
 
 namespace skyfix::mast3r {
 
-// Sines and cosines of a grid of patches, fp32 [tokens, 1, 2, D]: for rows and for columns D = half
-// a head, to be turned by halves each.
-struct RotaryTable {
-  at::Tensor sin, cos;
-};
+// Sines and cosines of a grid of patches, fp32 [tokens, 2, D]: for rows and for columns D = half a
+// head, to be turned by halves each.
+using RotaryTable = nn::RotaryCode;
 RotaryTable make_rotary_table(std::int64_t rows, std::int64_t columns, std::int64_t head_size,
                               double base, at::Device device);
 
@@ -34,9 +33,6 @@ class RotaryTables {
   mutable std::mutex mutex_;
   mutable std::map<std::array<std::int64_t, 3>, RotaryTable> tables_;
 };
-
-// x is [B, tokens, ..., heads, head size]; in fp32 inside. The table's tokens are x's.
-at::Tensor rotate(const at::Tensor& x, const RotaryTable& table);
 
 struct BlockShape {
   std::int64_t width = 0;
@@ -59,7 +55,7 @@ class CrossAttention {
  public:
   CrossAttention() = default;
   CrossAttention(const nn::WeightReader& weights, const BlockShape& shape);
-  // x asks, y answers.
+  // x asks, y answers; one of equal batch, or of one for all of the other's.
   at::Tensor operator()(const at::Tensor& x, const RotaryTable& x_table, const at::Tensor& y,
                         const RotaryTable& y_table) const;
 
@@ -82,6 +78,7 @@ class EncoderBlock {
 class DecoderBlock {
  public:
   DecoderBlock(const nn::WeightReader& weights, const BlockShape& shape);
+  // Batches as in CrossAttention; the result has the larger one.
   at::Tensor operator()(const at::Tensor& x, const RotaryTable& x_table, const at::Tensor& y,
                         const RotaryTable& y_table) const;
 

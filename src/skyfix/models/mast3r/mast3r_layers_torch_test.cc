@@ -14,6 +14,12 @@ at::Tensor noise(at::IntArrayRef shape, int seed = 1) {
   return at::randn(shape);
 }
 
+at::Tensor rotate(const at::Tensor& x, const RotaryTable& table) {
+  at::Tensor rows = x.flatten(2).clone();
+  nn::rotate_heads(rows, {.heads = rows.size(2) / kHeadSize, .size = kHeadSize, .parts = 2}, table);
+  return rows.view_as(x);
+}
+
 // The formula of the specification for one head vector.
 std::vector<double> turned(const at::Tensor& head, std::int64_t row, std::int64_t column) {
   const std::int64_t half = kHeadSize / 2, pairs = half / 2;
@@ -65,9 +71,9 @@ TEST(RotaryTablesTest, MakesEachGridItsOwn) {
   const RotaryTables tables(100, at::kCPU);
   const RotaryTable first = tables.get(3, 4, 8);
   EXPECT_TRUE(first.sin.is_same(tables.get(3, 4, 8).sin));
-  EXPECT_TRUE(first.cos.sizes().equals({12, 1, 2, 4}));
+  EXPECT_TRUE(first.cos.sizes().equals({12, 2, 4}));
   EXPECT_FALSE(first.sin.equal(tables.get(4, 3, 8).sin));
-  EXPECT_TRUE(tables.get(3, 4, 16).sin.sizes().equals({12, 1, 2, 8}));
+  EXPECT_TRUE(tables.get(3, 4, 16).sin.sizes().equals({12, 2, 8}));
 }
 
 }  // namespace

@@ -73,10 +73,18 @@ void Network::read_heads(const nn::WeightReader& reader, bool points) {
   }
 }
 
+RotaryTable Network::rotary(const TokenGrid& grid, std::int64_t width, std::int64_t heads) const {
+  return tables_.get(grid.rows, grid.columns, width / heads);
+}
+
+void Network::prepare(const TokenGrid& grid) const {
+  rotary(grid, config_.encoder_width, config_.encoder_heads);
+  rotary(grid, config_.decoder_width, config_.decoder_heads);
+}
+
 Encoded Network::encode(const at::Tensor& pictures) const {
   const TokenGrid grid{pictures.size(2) / config_.patch, pictures.size(3) / config_.patch};
-  const RotaryTable table =
-      tables_.get(grid.rows, grid.columns, config_.encoder_width / config_.encoder_heads);
+  const RotaryTable table = rotary(grid, config_.encoder_width, config_.encoder_heads);
   at::Tensor tokens = patches_(pictures.to(device_, type_));
   for (const EncoderBlock& block : encoder_) tokens = block(tokens, table);
   return {encoder_norm_(tokens), grid};
@@ -90,12 +98,14 @@ bool Network::keeps(int entry, KeptStates kept) const {
 
 std::array<ViewStates, 2> Network::decode(const Encoded& first, const Encoded& second,
                                           KeptStates kept) const {
-  assert(first.feature.size(0) == second.feature.size(0));
-  const std::int64_t head_size = config_.decoder_width / config_.decoder_heads;
-  const RotaryTable table1 = tables_.get(first.grid.rows, first.grid.columns, head_size);
-  const RotaryTable table2 = tables_.get(second.grid.rows, second.grid.columns, head_size);
-  std::array<ViewStates, 2> views{ViewStates{first.grid, {first.feature}},
-                                  ViewStates{second.grid, {second.feature}}};
+  const std::int64_t batch = std::max(first.feature.size(0), second.feature.size(0));
+  assert(std::min(first.feature.size(0), second.feature.size(0)) == batch ||
+         std::min(first.feature.size(0), second.feature.size(0)) == 1);
+  const RotaryTable table1 = rotary(first.grid, config_.decoder_width, config_.decoder_heads);
+  const RotaryTable table2 = rotary(second.grid, config_.decoder_width, config_.decoder_heads);
+  std::array<ViewStates, 2> views{
+      ViewStates{first.grid, {first.feature.expand({batch, -1, -1})}},
+      ViewStates{second.grid, {second.feature.expand({batch, -1, -1})}}};
   at::Tensor x1 = to_decoder_(first.feature), x2 = to_decoder_(second.feature);
   for (int i = 0; i < config_.decoder_depth; ++i) {
     // Both read the states before this step.

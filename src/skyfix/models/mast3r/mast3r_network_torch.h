@@ -51,15 +51,20 @@ class Network {
 
   // [B, 3, H, W] of any float type, values -1..1, sides multiples of 16.
   Encoded encode(const at::Tensor& pictures) const;
-  // View 1 and view 2 of equal batch; grids may differ.
+  // View 1 and view 2 of equal batch, or one of a batch of one: a picture with each of the other's.
+  // The states have the larger batch. Grids may differ.
   std::array<ViewStates, 2> decode(const Encoded& first, const Encoded& second,
                                    KeptStates kept) const;
+  // Makes what encode() and decode() need of a grid beside their weights, so that both can be
+  // recorded.
+  void prepare(const TokenGrid& grid) const;
   // Of view 0 (the first) or 1.
   const DescriptorHead& descriptors(int view) const { return descriptors_[view]; }
   // Null when the network was made without.
   const PointHead* points(int view) const { return points_ ? &(*points_)[view] : nullptr; }
 
  private:
+  RotaryTable rotary(const TokenGrid& grid, std::int64_t width, std::int64_t heads) const;
   void read_decoders(const nn::WeightReader& reader);
   void read_heads(const nn::WeightReader& reader, bool points);
   bool keeps(int entry, KeptStates kept) const;

@@ -6,9 +6,11 @@
 #include <map>
 #include <utility>
 
+#include "skyfix/memory/owner_scope.h"
 #include "skyfix/memory/torch_errors.h"
 #include "skyfix/models/mast3r/mast3r.h"
 #include "skyfix/models/mast3r/mast3r_network_torch.h"
+#include "skyfix/nn/graph_torch.h"
 
 namespace skyfix {
 namespace {
@@ -17,7 +19,10 @@ using mast3r::Descriptors;
 using mast3r::Encoded;
 using mast3r::KeptStates;
 using mast3r::Network;
+using mast3r::TokenGrid;
 using mast3r::ViewStates;
+
+constexpr std::string_view kOwner = "mast3r";  // in the ledger
 
 class EncodedFeature : public Mast3rFeature {
  public:
@@ -78,43 +83,47 @@ Mast3rPoints points_of(const mast3r::Points& points, std::int64_t i) {
   return {as_rows(points.xyz.select(0, i), 3), as_rows(points.confidence.select(0, i), 1)};
 }
 
+std::string grid_name(const TokenGrid& grid) {
+  return std::to_string(grid.rows) + "x" + std::to_string(grid.columns);
+}
+
+// What a region of encode() or pairs() gives, by index.
+enum PairOutput : std::size_t { kRows, kConfidence, kHidden, kPoints };
+
 // One batch of pairs: the query against references of one size.
 class PairBatch {
  public:
-  PairBatch(const Network& network, const Mast3rFeature& query,
+  PairBatch(const Network& network, nn::GraphRegions& graphs, const Mast3rFeature& query,
             std::span<const Mast3rReference> references, const std::vector<std::size_t>& run,
             const Mast3rPairOptions& options)
-      : references_(references), run_(run), size_(network.config().descriptor_size) {
-    const int query_view = options.query_second ? 1 : 0;
-    std::array<Encoded, 2> inputs;
-    inputs[query_view] = repeated(encoded_of(query));
-    inputs[1 - query_view] = gathered();
-    const auto views =
-        network.decode(inputs[0], inputs[1], options.points ? KeptStates::hooks : KeptStates::ends);
-    const ViewStates& query_states = views[query_view];
-    const ViewStates& reference_states = views[1 - query_view];
-    query_ =
-        network.descriptors(query_view)(query_states.entries.front(), query_states.entries.back(),
-                                        query_states.grid, options.token_rows);
-    const std::vector<std::int64_t> pixels = wanted_pixels(references, run);
-    reference_ = network.descriptors(1 - query_view)
-                     .at_pixels(reference_states.entries.front(), reference_states.entries.back(),
-                                reference_states.grid, pixels);
-    if (options.points) read_points(network, query_states, reference_states, query_view);
+      : network_(network),
+        references_(references),
+        run_(run),
+        options_(options),
+        query_view_(options.query_second ? 1 : 0),
+        query_grid_(encoded_of(query).grid),
+        reference_grid_(encoded_of(*references[run[0]].feature).grid) {
+    network.prepare(query_grid_);
+    network.prepare(reference_grid_);
+    graphs.run(
+        region_name(), {encoded_of(query).feature, gathered()},
+        [this](const std::vector<at::Tensor>& inputs) { return outputs_of(inputs[0], inputs[1]); },
+        [this](const nn::RegionOutputs& outputs) { take(outputs); });
   }
 
   void hand_out(const Mast3r::PairSink& sink) const {
+    const int size = network_.config().descriptor_size;
     std::int64_t first = 0;
     for (std::size_t i = 0; i < run_.size(); ++i) {
       const auto places = static_cast<std::int64_t>(references_[run_[i]].xy.size() / 2);
       const auto row = static_cast<std::int64_t>(i);
-      Mast3rPair pair{as_rows(query_.rows.select(0, row), size_),
+      Mast3rPair pair{as_rows(query_.rows.select(0, row), size),
                       as_rows(query_.confidence.select(0, row), 1),
-                      as_rows(reference_.rows.narrow(0, first, places), size_),
+                      as_rows(reference_.rows.narrow(0, first, places), size),
                       as_rows(reference_.confidence.narrow(0, first, places), 1),
                       {},
                       {}};
-      if (with_points_) {
+      if (options_.points) {
         pair.query_points = points_of(query_points_, row);
         pair.reference_points = points_of(reference_points_, row);
       }
@@ -124,31 +133,64 @@ class PairBatch {
   }
 
  private:
-  Encoded repeated(const Encoded& query) const {
-    return {query.feature.expand({static_cast<std::int64_t>(run_.size()), -1, -1}), query.grid};
-  }
-  Encoded gathered() const {
+  at::Tensor gathered() const {
     std::vector<at::Tensor> features;
-    for (const std::size_t i : run_)
+    for (const std::size_t i : run_) {
       features.push_back(encoded_of(*references_[i].feature).feature);
-    return {features.size() == 1 ? features[0] : at::cat(features, 0),
-            encoded_of(*references_[run_[0]].feature).grid};
-  }
-  void read_points(const Network& network, const ViewStates& query, const ViewStates& reference,
-                   int query_view) {
-    assert(network.points(0) != nullptr);
-    const std::array<int, 4> hooks = network.config().hooks();
-    query_points_ = (*network.points(query_view))(query.at(hooks), query.grid);
-    reference_points_ = (*network.points(1 - query_view))(reference.at(hooks), reference.grid);
-    with_points_ = true;
+    }
+    return features.size() == 1 ? features[0] : at::cat(features, 0);
   }
 
+  std::string region_name() const {
+    return "pairs " + grid_name(query_grid_) + " " + grid_name(reference_grid_) +
+           (query_view_ == 0 ? "" : " swapped") + (options_.points ? " points" : "") + " " +
+           std::to_string(options_.token_rows);
+  }
+
+  // All that depends on nothing but the features: PairOutput, with the points of both behind.
+  std::vector<at::Tensor> outputs_of(const at::Tensor& query, const at::Tensor& references) const {
+    std::array<Encoded, 2> inputs;
+    inputs[query_view_] = {query, query_grid_};
+    inputs[1 - query_view_] = {references, reference_grid_};
+    const auto views = network_.decode(inputs[0], inputs[1],
+                                       options_.points ? KeptStates::hooks : KeptStates::ends);
+    const ViewStates& asking = views[query_view_];
+    const ViewStates& answering = views[1 - query_view_];
+    const Descriptors rows = network_.descriptors(query_view_)(
+        asking.entries.front(), asking.entries.back(), asking.grid, options_.token_rows);
+    std::vector<at::Tensor> outputs{
+        rows.rows, rows.confidence,
+        network_.descriptors(1 - query_view_)
+            .hidden(answering.entries.front(), answering.entries.back())};
+    if (!options_.points) return outputs;
+    assert(network_.points(0) != nullptr);
+    const std::array<int, 4> hooks = network_.config().hooks();
+    for (const int view : {query_view_, 1 - query_view_}) {
+      const mast3r::Points points =
+          (*network_.points(view))(views[view].at(hooks), views[view].grid);
+      outputs.insert(outputs.end(), {points.xyz, points.confidence});
+    }
+    return outputs;
+  }
+
+  void take(const nn::RegionOutputs& outputs) {
+    query_ = {outputs.keep(kRows), outputs.keep(kConfidence)};
+    reference_ =
+        network_.descriptors(1 - query_view_)
+            .at_pixels(outputs[kHidden], reference_grid_, wanted_pixels(references_, run_));
+    if (!options_.points) return;
+    query_points_ = {outputs.keep(kPoints), outputs.keep(kPoints + 1)};
+    reference_points_ = {outputs.keep(kPoints + 2), outputs.keep(kPoints + 3)};
+  }
+
+  const Network& network_;
   std::span<const Mast3rReference> references_;
   const std::vector<std::size_t>& run_;
-  int size_;
+  const Mast3rPairOptions& options_;
+  int query_view_;
+  TokenGrid query_grid_, reference_grid_;
   Descriptors query_, reference_;  // [B, H, W, ...], [places of all, ...]
   mast3r::Points query_points_, reference_points_;
-  bool with_points_ = false;
 };
 
 }  // namespace
@@ -168,6 +210,21 @@ struct Mast3r::State {
   Network network;
   DeviceKind device;
   std::string hash;
+  mutable nn::GraphRegions graphs{};
+
+  Encoded encode(const at::Tensor& pictures) const {
+    const TokenGrid grid{pictures.size(2) / network.config().patch,
+                         pictures.size(3) / network.config().patch};
+    network.prepare(grid);
+    Encoded encoded{{}, grid};
+    graphs.run(
+        "encode", {pictures},
+        [&](const std::vector<at::Tensor>& inputs) {
+          return std::vector<at::Tensor>{network.encode(inputs[0]).feature};
+        },
+        [&](const nn::RegionOutputs& outputs) { encoded.feature = outputs.keep(0); });
+    return encoded;
+  }
 };
 
 Mast3r::Mast3r(const std::shared_ptr<const TensorSource>& weights, const Mast3rOptions& options)
@@ -177,6 +234,7 @@ Mast3r::Mast3r(const std::shared_ptr<const TensorSource>& weights, const Mast3rC
                const Mast3rOptions& options)
     : state_(with_torch_errors(0, [&] {
         const c10::InferenceMode inference;
+        const OwnerScope owner(kOwner);
         return std::unique_ptr<const State>(
             new State{Network(weights, config, options.placement, options.heads, options.points),
                       options.placement.device, weights->hash()});
@@ -198,13 +256,14 @@ std::vector<std::shared_ptr<const Mast3rFeature>> Mast3r::encode(
   with_torch_errors(0, [&] {
     const c10::InferenceMode inference;
     const at::NoTF32Guard full_precision;
+    const OwnerScope owner(kOwner);
     for (const std::vector<std::size_t>& run : equal_sizes(grids, std::max(batch, 1))) {
       std::vector<at::Tensor> inputs;
       for (const std::size_t i : run) {
         const BytePicture input = mast3r_picture(pictures[i], grids[i]);
         inputs.push_back(mast3r::picture_input(input.view(), state_->device));
       }
-      const Encoded encoded = state_->network.encode(at::cat(inputs, 0));
+      const Encoded encoded = state_->encode(at::cat(inputs, 0));
       for (std::size_t k = 0; k < run.size(); ++k) {
         // A copy: a part would keep the whole batch in memory.
         at::Tensor own = encoded.feature.narrow(0, static_cast<std::int64_t>(k), 1);
@@ -225,7 +284,8 @@ void Mast3r::pairs(const Mast3rFeature& query, std::span<const Mast3rReference> 
     with_torch_errors(0, [&] {
       const c10::InferenceMode inference;
       const at::NoTF32Guard full_precision;
-      const PairBatch batch(state_->network, query, references, run, options);
+      const OwnerScope owner(kOwner);
+      const PairBatch batch(state_->network, state_->graphs, query, references, run, options);
       batch.hand_out(sink);
     });
   }
@@ -234,5 +294,8 @@ void Mast3r::pairs(const Mast3rFeature& query, std::span<const Mast3rReference> 
 const Mast3rConfig& Mast3r::config() const { return state_->network.config(); }
 
 std::string Mast3r::weights_hash() const { return state_->hash; }
+
+ReleasableCache& Mast3r::graphs() const { return state_->graphs; }
+void Mast3r::use_graphs(bool wanted) const { state_->graphs.enable(wanted); }
 
 }  // namespace skyfix
