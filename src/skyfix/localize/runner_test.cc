@@ -101,6 +101,7 @@ class FailingKernels : public MatchKernels {
   void decode(MatchKey* keys, float* scores, std::int64_t count) override {
     real_->decode(keys, scores, count);
   }
+  void keep_mutual(const MutualWork& work) override { real_->keep_mutual(work); }
   void runner_up(const DeviceRows& query, const std::int64_t* listed, const std::uint32_t* own,
                  std::int64_t count, const DeviceRows& map, const std::uint32_t* group,
                  float* best) override {

@@ -135,6 +135,16 @@ class HostMatchKernels : public MatchKernels {
     }
   }
 
+  void keep_mutual(const MutualWork& work) override {
+    for (std::int64_t j = 0; j < work.map_rows; ++j) {
+      const std::int64_t i = work.map_indices[j];
+      const bool mutual = i >= 0 && work.query_indices[i] == j;
+      if (!mutual) work.map_indices[j] = -1;
+      if (work.sure == nullptr) continue;
+      work.sure[j] = mutual ? std::min(work.query_sure[i], work.map_sure[j]) : 0.0f;
+    }
+  }
+
   void runner_up(const DeviceRows& query, const std::int64_t* listed,
                  const std::uint32_t* row_group, std::int64_t listed_count, const DeviceRows& map,
                  const std::uint32_t* map_group, float* best) override {

@@ -42,6 +42,17 @@ struct MatchWork {
   MatchKey* map_keys = nullptr;    // [map.rows], updated; null = this direction is not wanted
 };
 
+// Which neighbours choose each other, after decode.
+struct MutualWork {
+  const std::int64_t* query_indices = nullptr;
+  std::int64_t* map_indices = nullptr;  // [map_rows], becomes -1 where the choice is not mutual
+  std::int64_t map_rows = 0;
+  // How sure each row is of itself; the pair is as sure as the less sure side. Null = not asked.
+  const float* query_sure = nullptr;
+  const float* map_sure = nullptr;
+  float* sure = nullptr;  // [map_rows], 0 where there is no pair
+};
+
 class MatchKernels {
  public:
   virtual ~MatchKernels() = default;
@@ -53,6 +64,7 @@ class MatchKernels {
   virtual void accumulate(std::span<const MatchWork> work) = 0;
   // Turns keys into indices (in place: -1 where none) and scores (-infinity where none).
   virtual void decode(MatchKey* keys_to_indices, float* scores, std::int64_t count) = 0;
+  virtual void keep_mutual(const MutualWork& work) = 0;
   // One pair from start to end: checks both sides' rows into the biases, clears the keys, takes all
   // products and decodes: the keys end as indices. work's own biases are not read. As the pieces
   // above in turn; a device may take fewer launches.

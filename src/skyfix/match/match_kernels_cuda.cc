@@ -33,6 +33,9 @@ class CudaMatchKernels : public MatchKernels {
   void decode(MatchKey* keys_to_indices, float* scores, std::int64_t count) override {
     check(skyfix::match::launch_decode(keys_to_indices, scores, count, stream()));
   }
+  void keep_mutual(const MutualWork& work) override {
+    check(skyfix::match::launch_keep_mutual(work, stream()));
+  }
   void match(const MatchWork& work, float* query_bias, float* map_bias, float* query_scores,
              float* map_scores) override {
     check(skyfix::match::launch_match(work, query_bias, map_bias, query_scores, map_scores,

@@ -28,6 +28,7 @@ int launch_clear_keys(MatchKey* keys, std::int64_t count, void* stream);
 // multiprocessors: of the device, to cut the work into enough pieces.
 int launch_accumulate(std::span<const MatchWork> work, int multiprocessors, void* stream);
 int launch_decode(MatchKey* keys_to_indices, float* scores, std::int64_t count, void* stream);
+int launch_keep_mutual(const MutualWork& work, void* stream);
 // MatchKernels::match in three launches.
 int launch_match(const MatchWork& work, float* query_bias, float* map_bias, float* query_scores,
                  float* map_scores, int multiprocessors, void* stream);

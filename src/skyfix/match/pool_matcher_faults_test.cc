@@ -138,6 +138,7 @@ class BrokenKernels : public MatchKernels {
   void clear_keys(MatchKey*, std::int64_t) override {}
   void accumulate(std::span<const MatchWork>) override {}
   void decode(MatchKey*, float*, std::int64_t) override {}
+  void keep_mutual(const MutualWork&) override {}
   void runner_up(const DeviceRows&, const std::int64_t*, const std::uint32_t*, std::int64_t,
                  const DeviceRows&, const std::uint32_t*, float*) override {}
 };
@@ -161,6 +162,7 @@ class ShortKernels : public MatchKernels {
     real_->accumulate(work.subspan(1));
   }
   void decode(MatchKey* k, float* s, std::int64_t n) override { real_->decode(k, s, n); }
+  void keep_mutual(const MutualWork& work) override { real_->keep_mutual(work); }
   void runner_up(const DeviceRows& query, const std::int64_t* listed, const std::uint32_t* own,
                  std::int64_t count, const DeviceRows& map, const std::uint32_t* group,
                  float* best) override {

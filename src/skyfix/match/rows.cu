@@ -49,6 +49,21 @@ __global__ void decode_kernel(KeySide side, KeySide other) {
   reinterpret_cast<std::int64_t*>(side.keys)[i] = key_index(key);
 }
 
+__global__ void keep_mutual_kernel(MutualWork work) {
+  const std::int64_t j = blockIdx.x * std::int64_t{blockDim.x} + threadIdx.x;
+  if (j >= work.map_rows) return;
+  const std::int64_t i = work.map_indices[j];
+  const bool mutual = i >= 0 && work.query_indices[i] == j;
+  if (!mutual) work.map_indices[j] = -1;
+  if (work.sure == nullptr) return;
+  float sure = 0;
+  if (mutual) {
+    const float asking = work.query_sure[i], answering = work.map_sure[j];
+    sure = answering < asking ? answering : asking;  // as std::min
+  }
+  work.sure[j] = sure;
+}
+
 constexpr int kSmallKernelThreads = 256;
 
 unsigned blocks_of(std::int64_t threads) {
@@ -88,6 +103,13 @@ int launch_decode_both(const KeySide& side, const KeySide& other, void* stream) 
   if (side.count + other.count == 0) return cudaSuccess;
   cuda::decode_kernel<<<cuda::blocks_of(side.count + other.count), cuda::kSmallKernelThreads, 0,
                         static_cast<cudaStream_t>(stream)>>>(side, other);
+  return cudaGetLastError();
+}
+
+int launch_keep_mutual(const MutualWork& work, void* stream) {
+  if (work.map_rows == 0) return cudaSuccess;
+  cuda::keep_mutual_kernel<<<cuda::blocks_of(work.map_rows), cuda::kSmallKernelThreads, 0,
+                             static_cast<cudaStream_t>(stream)>>>(work);
   return cudaGetLastError();
 }
 
