@@ -1,4 +1,4 @@
-// skyfix-bench: `skyfix bench match` and `skyfix bench memory` as a program that starts where
+// skyfix-bench: `skyfix bench match`, `memory` and `models` as a program that starts where
 // OpenCV, FFmpeg and FAISS are not installed, e.g. on a machine that only has the GPU.
 #include <cstdio>
 #include <exception>
@@ -43,7 +43,8 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(0, 1024));
   const std::vector<skyfix::bench::BenchCommand> commands = {
       skyfix::bench::add_match_command(root, threads),
-      skyfix::bench::add_memory_command(root, threads)};
+      skyfix::bench::add_memory_command(root, threads),
+      skyfix::bench::add_models_command(root, threads)};
   try {
     root.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -8,8 +8,10 @@
 #include "bench/match_benchmark.h"
 #include "bench/match_data.h"
 #include "bench/memory_benchmark.h"
+#include "bench/models_benchmark.h"
 #include "skyfix/base/byte_size.h"
 #include "skyfix/base/file.h"
+#include "skyfix/base/parallel.h"
 
 namespace skyfix::bench {
 namespace {
@@ -43,6 +45,20 @@ int run_memory(MemoryArguments arguments, int threads) {
   options.faults = parse_fault_plan(arguments.faults, "--inject-allocation-failures");
   options.threads = static_cast<std::size_t>(threads);
   return run_memory_benchmark(options, table_stream(options.csv), std::cout);
+}
+
+struct ModelsArguments {
+  ModelsBenchmarkOptions options;
+  std::string gpu_memory;
+};
+
+int run_models(ModelsArguments arguments, int threads) {
+  ModelsBenchmarkOptions& options = arguments.options;
+  if (!arguments.gpu_memory.empty()) {
+    options.gpu_bytes = parse_byte_size(arguments.gpu_memory, "--gpu-memory");
+  }
+  set_thread_count(static_cast<std::size_t>(threads));
+  return run_models_benchmark(options, std::cout);
 }
 
 void add_walk_options(CLI::App& app, MemoryArguments& arguments) {
@@ -121,6 +137,42 @@ BenchCommand add_memory_command(CLI::App& parent, const int& threads) {
                   "goes to standard error");
   add_walk_options(*app, *arguments);
   return {app, [arguments, &threads] { return run_memory(*arguments, threads); }};
+}
+
+BenchCommand add_models_command(CLI::App& parent, const int& threads) {
+  CLI::App* app = parent.add_subcommand(
+      "models", "MASt3R and DINOv3 with synthetic weights: times, memory, deviations");
+  auto arguments = std::make_shared<ModelsArguments>();
+  ModelsBenchmarkOptions& options = arguments->options;
+  app->add_option("--device", options.device, "cuda or cpu")->capture_default_str();
+  app->add_option("--precision", options.precision, "fp32, bf16 or fp16")->capture_default_str();
+  app->add_option("--gpu-memory", arguments->gpu_memory,
+                  "Budget: all of the process's device memory (default: the whole card)");
+  app->add_option("--repeat", options.repeat, "Timed calls each, eager and as graphs; 0 = none")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 1000));
+  app->add_option("--image-size", options.long_side_px, "Long side of the photos, px (4:3)")
+      ->capture_default_str()
+      ->check(CLI::Range(64, 2048));
+  app->add_option("--references", options.references, "Of a photo")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 64));
+  app->add_option("--places", options.places, "Described of each reference")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1 << 20));
+  app->add_option(
+         "--frames", options.frames,
+         "Photos of a run through ever new references, three of five new in each; 0 = none")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 1'000'000));
+  app->add_option("--ref-cache-max-frames", options.cached_features,
+                  "References whose features are kept in that run (default 8); 0 = none")
+      ->check(CLI::Range(0, 1'000'000));
+  app->add_option("--goldens", options.goldens,
+                  "Folder with mast3r/full_synthetic.safetensors and "
+                  "dinov3/vitl16_synthetic.safetensors to compare with");
+  app->add_option("--json", options.json, "Write the figures to this file too");
+  return {app, [arguments, &threads] { return run_models(*arguments, threads); }};
 }
 
 }  // namespace skyfix::bench

@@ -23,5 +23,6 @@ std::ostream& table_stream(const std::filesystem::path& csv);
 BenchCommand add_match_command(CLI::App& parent, const int& threads);
 // `memory localize`.
 BenchCommand add_memory_command(CLI::App& parent, const int& threads);
+BenchCommand add_models_command(CLI::App& parent, const int& threads);
 
 }  // namespace skyfix::bench
