@@ -15,7 +15,7 @@ namespace skyfix {
 
 struct NetworkMatcherOptions {
   int max_features = 2048;      // of the photo, the strongest
-  int long_side_px = 1600;      // the photo is shrunk to this
+  int long_side_px = 1600;      // the photo is shrunk to this; 0 = never
   double min_cosine = 0.82;     // of mutual neighbours, dense and rough
   int grid_px = 4;              // dense: of the shrunk photo
   int max_candidates = 8;       // LightGlue looks at each by itself

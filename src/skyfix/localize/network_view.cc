@@ -31,7 +31,7 @@ NetworkView::NetworkView(const Image& picture, const LocalNetwork& network, int 
       turn_(turns),
       stored_width_(picture.width),
       stored_height_(picture.height),
-      small_(turn(shrink_to(picture, long_side_px), turns)) {
+      small_(turn(long_side_px > 0 ? shrink_to(picture, long_side_px) : picture, turns)) {
   const bool upright = (turns & 1) != 0;
   scale_ = {float(upright ? picture.height : picture.width) / float(small_.width),
             float(upright ? picture.width : picture.height) / float(small_.height)};

@@ -14,7 +14,7 @@ namespace skyfix {
 
 class NetworkView {
  public:
-  // `picture` (as stored) and `network` must outlive it.
+  // `picture` (as stored) and `network` must outlive it. 0 px = never shrunk.
   NetworkView(const Image& picture, const LocalNetwork& network, int turn, int long_side_px);
 
   const LocalNetwork::Maps& maps();
