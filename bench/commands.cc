@@ -146,6 +146,7 @@ BenchCommand add_models_command(CLI::App& parent, const int& threads) {
   ModelsBenchmarkOptions& options = arguments->options;
   app->add_option("--device", options.device, "cuda or cpu")->capture_default_str();
   app->add_option("--precision", options.precision, "fp32, bf16 or fp16")->capture_default_str();
+  app->add_option("--heads", options.heads, "Precision of MASt3R's heads (default: the same)");
   app->add_option("--gpu-memory", arguments->gpu_memory,
                   "Budget: all of the process's device memory (default: the whole card)");
   app->add_option("--repeat", options.repeat, "Timed calls each, eager and as graphs; 0 = none")

@@ -52,7 +52,8 @@ ModelsBench open_bench(const ModelsBenchmarkOptions& options) {
   }
   Mast3rOptions of_mast3r;
   of_mast3r.placement = placement;
-  of_mast3r.heads = placement.precision;
+  of_mast3r.heads =
+      options.heads.empty() ? placement.precision : precision_from_name(options.heads, "--heads");
   of_mast3r.points = options.repeat > 0 || !options.goldens.empty();
   bench.mast3r = std::make_shared<const Mast3r>(make_synthetic_source(), of_mast3r);
   DinoV3Options of_dinov3;

@@ -23,6 +23,7 @@ namespace skyfix::bench {
 struct ModelsBenchmarkOptions {
   std::string device = "cuda";  // cuda or cpu
   std::string precision = "bf16";
+  std::string heads;            // of MASt3R's heads; empty = the same
   std::uint64_t gpu_bytes = 0;  // 0 = all there is
   int repeat = 20;              // timed calls each; 0 = no times
   int long_side_px = 512;       // photos are 4:3 of it

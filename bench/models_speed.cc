@@ -26,6 +26,7 @@ class Scene {
       : bench_(bench),
         options_(options),
         query_(photo(1)),
+        other_(photo(2)),
         layer_(dinov3_place_layer(bench.dinov3->config())) {
     for (int i = 0; i < options.references; ++i) {
       features_.push_back(bench.mast3r->encode(photo(10 + i).view(), options.long_side_px));
@@ -48,8 +49,7 @@ class Scene {
   // Two photos from start to end, with descriptors at all pixels of the first and 3D points of
   // both.
   void pair_all_heads() const {
-    const BytePicture other = photo(2);
-    const PictureView views[] = {query_.view(), other.view()};
+    const PictureView views[] = {query_.view(), other_.view()};
     const auto features = bench_.mast3r->encode(views, options_.long_side_px, 2);
     const std::vector<Mast3rReference> references{{features[1], places_[0]}};
     bench_.mast3r->pairs(*features[0], references, {.points = true},
@@ -74,7 +74,7 @@ class Scene {
   }
   ModelsBench& bench_;
   const ModelsBenchmarkOptions& options_;
-  BytePicture query_;
+  BytePicture query_, other_;
   int layer_;
   std::vector<std::shared_ptr<const Mast3rFeature>> features_;
   std::vector<std::vector<float>> places_;

@@ -29,6 +29,7 @@ Compute on_cpu(const ComputeOptions& options) {
                 "--no-allocation-after needs a device: add --device cuda or --device host");
   }
   Compute compute;
+  compute.network_features = reference_cache_limits(options.cached_references, 0, 0);
   compute.matcher = std::make_unique<PoolMatcher>();
   return compute;
 }
@@ -68,6 +69,7 @@ void set_up_matcher(Compute& compute, std::unique_ptr<MatchKernels> kernels,
   matching.reference_cache = reference_cache_limits(options.cached_references, budget.gpu_bytes,
                                                     compute.device->figures().cap_bytes);
   if (options.shape && budget.gpu_bytes > 0) plan_matching(compute, options, budget, matching);
+  compute.network_features = matching.reference_cache;
   compute.matcher = std::make_unique<PoolMatcher>(*compute.ledger, *compute.kernels, matching);
 }
 

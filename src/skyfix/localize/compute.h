@@ -39,7 +39,8 @@ struct Compute {
   std::unique_ptr<Ledger> ledger;
   std::unique_ptr<MatchKernels> kernels;
   std::unique_ptr<PoolMatcher> matcher;
-  MatchContext context() const { return {*matcher, ledger.get()}; }
+  CacheLimits network_features{UINT64_MAX, 8};  // of map photos: as many as of references
+  MatchContext context() const { return {*matcher, ledger.get(), kernels.get(), network_features}; }
 };
 
 // Throws Error(bad_option) unless it is auto, cpu, cuda or host.

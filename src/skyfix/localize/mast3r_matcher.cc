@@ -6,23 +6,21 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <utility>
 
 #include "skyfix/base/error.h"
 #include "skyfix/features/network_features.h"
 #include "skyfix/localize/peak_search.h"
 #include "skyfix/localize/turn.h"
-#include "skyfix/memory/bounded_cache.h"
+#include "skyfix/match/device_pairs.h"
 
 namespace skyfix {
 namespace fs = std::filesystem;
 
 namespace {
 
-using Feature = std::shared_ptr<const Mast3rFeature>;
-
 constexpr std::uint32_t kTurnStride = 1u << 28;  // pixels of different turns are numbered apart
 constexpr int kRoughLongSidePx = 256;
-constexpr double kRebuildCostMs = 30;  // of an encoder feature
 
 // Where a candidate's points are described: its observations.
 std::vector<float> observation_xy(const Map& map, std::uint32_t image) {
@@ -38,26 +36,35 @@ std::vector<float> observation_xy(const Map& map, std::uint32_t image) {
 // The photo in one of its turns, and what it was decoded to with each candidate of that turn.
 struct TurnedQuery {
   Image picture;
-  std::map<int, Feature> features;              // by long side
+  std::map<int, Mast3rQueryPhoto> photos;       // by long side
   std::map<std::uint32_t, Mast3rPair> decoded;  // by map image
+
+  Mast3rGrid grid(int long_side_px) const {
+    return mast3r_grid(picture.width, picture.height, long_side_px);
+  }
 };
 
 struct Mast3rQuery : MapMatcher::Query {
   explicit Mast3rQuery(const Image& of) : stored(of) {}
   const Image& stored;
   std::array<std::optional<TurnedQuery>, 4> turned;
+  std::vector<RetryEvent> retries;  // so far
 };
 
 class Mast3rMatcher : public MapMatcher {
  public:
-  Mast3rMatcher(const Map& map, fs::path photos, std::shared_ptr<const Mast3r> network,
+  Mast3rMatcher(const Map& map, fs::path photos, const std::shared_ptr<const Mast3r>& network,
                 const MatchContext& matching, const Mast3rMatcherOptions& options)
       : map_(map),
         photos_(std::move(photos)),
-        network_(std::move(network)),
-        matching_(matching),
         options_(options),
-        features_({options.cache_bytes, options.cached_features}, kRebuildCostMs) {}
+        ledger_(matching.ledger),
+        pairing_(network, options.make_twin, device_of(*network, matching),
+                 {options.cache_bytes, options.cached_features}) {
+    if (ledger_ != nullptr && matching.kernels != nullptr) {
+      pairs_ = std::make_unique<DevicePairs>(*ledger_, *matching.kernels);
+    }
+  }
 
   std::string_view kind() const override { return "mast3r"; }
   bool wants_colour() const override { return true; }
@@ -69,10 +76,11 @@ class Mast3rMatcher : public MapMatcher {
   }
 
   int rough_matches(Query& query, const TurnedCandidate& candidate) override {
-    Mast3rPair pair;
-    decode(static_cast<Mast3rQuery&>(query), candidate.turn, {&candidate.image, 1},
-           kRoughLongSidePx, [&](std::uint32_t, const Mast3rPair& decoded) { pair = decoded; });
-    return static_cast<int>(sure_pairs(pair).size());
+    std::size_t count = 0;
+    auto& photo = static_cast<Mast3rQuery&>(query);
+    decode(photo, candidate.turn, {&candidate.image, 1}, kRoughLongSidePx,
+           [&](std::uint32_t, const Mast3rPair& pair) { count = sure_pairs(photo, pair).size(); });
+    return static_cast<int>(count);
   }
 
   MapMatches match(Query& query, std::span<const TurnedCandidate> candidates,
@@ -86,6 +94,7 @@ class Mast3rMatcher : public MapMatcher {
                photo.turned[turn]->decoded[image] = pair;
              });
     }
+    matches.retries.events = std::exchange(photo.retries, {});
     matches.pairs = settle_points(settle_features(std::move(matches.pairs)));
     std::stable_sort(matches.pairs.begin(), matches.pairs.end(),
                      [](const MapPair& a, const MapPair& b) { return a.margin > b.margin; });
@@ -110,63 +119,84 @@ class Mast3rMatcher : public MapMatcher {
   }
 
  private:
+  // Of the network, where its memory can run out.
+  static Device* device_of(const Mast3r& network, const MatchContext& matching) {
+    const bool can_run_out = network.device() == DeviceKind::cuda && matching.ledger != nullptr;
+    return can_run_out ? &matching.ledger->device() : nullptr;
+  }
+
   TurnedQuery& turned(Mast3rQuery& query, int turns) const {
     auto& slot = query.turned[turns & 3];
     if (!slot) slot.emplace(TurnedQuery{turn(query.stored, turns), {}, {}});
     return *slot;
   }
 
-  Feature query_feature(TurnedQuery& query, int long_side_px) const {
-    Feature& feature = query.features[long_side_px];
-    if (!feature) feature = network_->encode(picture_view(query.picture), long_side_px);
-    return feature;
-  }
-
-  // Of a map photo, kept from frame to frame.
-  Feature reference_feature(std::uint32_t image, int long_side_px) {
-    const std::uint64_t key = (std::uint64_t(long_side_px) << 32) | image;
-    if (const auto kept = features_.find(key)) return *kept;
-    const Image picture = decode_image(photos_ / map_.image_name(image), {.grey = false});
-    Feature feature = network_->encode(picture_view(picture), long_side_px);
-    features_.make_room(feature->bytes());
-    features_.insert(key, feature, feature->bytes());
-    return feature;
+  Mast3rReferencePhoto reference_photo(std::uint32_t image, int long_side_px,
+                                       std::span<const float> xy) const {
+    const auto load = [this, image](const std::function<void(const PictureView&)>& use) {
+      const Image picture = decode_image(photos_ / map_.image_name(image), {.grey = false});
+      use(picture_view(picture));
+    };
+    return {(std::uint64_t(long_side_px) << 32) | image, load, xy};
   }
 
   template <class Sink>
   void decode(Mast3rQuery& query, int turn, std::span<const std::uint32_t> images, int long_side_px,
               const Sink& sink) {
     std::vector<std::vector<float>> places;
-    std::vector<Mast3rReference> references;
+    std::vector<Mast3rReferencePhoto> references;
     for (const std::uint32_t image : images) places.push_back(observation_xy(map_, image));
     for (std::size_t i = 0; i < images.size(); ++i) {
-      references.push_back({reference_feature(images[i], long_side_px), places[i]});
+      references.push_back(reference_photo(images[i], long_side_px, places[i]));
     }
+    TurnedQuery& of_turn = turned(query, turn);
+    Mast3rQueryPhoto& photo = of_turn.photos[long_side_px];
+    photo.picture = picture_view(of_turn.picture);
+    photo.long_side = long_side_px;
     Mast3rPairOptions options;
     options.batch = options_.batch;
-    network_->pairs(*query_feature(turned(query, turn), long_side_px), references, options,
-                    [&](std::size_t i, const Mast3rPair& pair) { sink(images[i], pair); });
+    RetryReport report;
+    pairing_.pairs(
+        photo, references, options,
+        [&](std::size_t i, const Mast3rPair& pair) { sink(images[i], pair); }, report);
+    query.retries.insert(query.retries.end(), report.events.begin(), report.events.end());
   }
 
-  // Mutual nearest neighbours of which both sides are sure.
-  struct SurePair {
-    MutualPair mutual;
-    float confidence = 0;
-  };
-  std::vector<SurePair> sure_pairs(const Mast3rPair& pair) const {
-    const std::vector<float> query = pair.query.to_host();
-    const std::vector<float> reference = pair.reference.to_host();
+  // Mutual nearest neighbours of which both sides are sure, found where the rows lie; on the host
+  // where the device has no memory for it.
+  std::vector<SurePair> sure_pairs(Mast3rQuery& query, const Mast3rPair& pair) {
+    std::vector<SurePair> pairs;
+    if (pairs_ && pair.query.device == ledger_->device().kind()) {
+      try {
+        pairs = pairs_->match(sure_rows(pair.query, pair.query_confidence),
+                              sure_rows(pair.reference, pair.reference_confidence));
+        return sure_ones(std::move(pairs));
+      } catch (const OutOfDeviceMemory& failure) {
+        query.retries.push_back(
+            {RetryStep::cpu, failure.failure(), failure.owner(), failure.bytes()});
+      }
+      pairs_->workspace().release_unpinned();
+    }
+    return sure_ones(pairs_on_host(pair));
+  }
+
+  static SureRows sure_rows(const Mast3rRows& rows, const Mast3rRows& confidence) {
+    return {rows.data, rows.rows, rows.columns, confidence.data};
+  }
+
+  static std::vector<SurePair> pairs_on_host(const Mast3rPair& pair) {
+    const std::vector<float> query = pair.query.to_host(), reference = pair.reference.to_host();
     const std::vector<float> query_sure = pair.query_confidence.to_host();
     const std::vector<float> reference_sure = pair.reference_confidence.to_host();
-    const auto found = mutual_pairs(
-        nearest_neighbours({query.data(), pair.query.rows, pair.query.columns},
-                           {reference.data(), pair.reference.rows, pair.reference.columns}));
-    std::vector<SurePair> sure;
-    for (const MutualPair& mutual : found) {
-      const float confidence = std::min(query_sure[mutual.query], reference_sure[mutual.map]);
-      if (confidence >= options_.min_confidence) sure.push_back({mutual, confidence});
-    }
-    return sure;
+    return sure_pairs_on_host(
+        {query.data(), pair.query.rows, pair.query.columns, query_sure.data()},
+        {reference.data(), pair.reference.rows, pair.reference.columns, reference_sure.data()});
+  }
+
+  std::vector<SurePair> sure_ones(std::vector<SurePair> pairs) const {
+    std::erase_if(pairs,
+                  [&](const SurePair& pair) { return !(pair.sure >= options_.min_confidence); });
+    return pairs;
   }
 
   Eigen::Vector2f stored_pixel(const Mast3rQuery& query, int turn, const Mast3rPlace& place) const {
@@ -174,16 +204,16 @@ class Mast3rMatcher : public MapMatcher {
                        query.stored.height);
   }
 
-  void add_pairs(const Mast3rQuery& query, int turn, std::uint32_t image, const Mast3rPair& pair,
-                 std::vector<MapPair>& pairs) const {
-    const Mast3rGrid& grid = query.turned[turn]->features.at(options_.long_side_px)->grid();
+  void add_pairs(Mast3rQuery& query, int turn, std::uint32_t image, const Mast3rPair& pair,
+                 std::vector<MapPair>& pairs) {
+    const Mast3rGrid grid = query.turned[turn]->grid(options_.long_side_px);
     const std::uint64_t first = map_.observation_offset()[image];
-    for (const SurePair& sure : sure_pairs(pair)) {
+    for (const SurePair& sure : sure_pairs(query, pair)) {
       const Eigen::Vector2f at = stored_pixel(query, turn, grid.centre_of(sure.mutual.query));
       pairs.push_back(
           {static_cast<std::uint32_t>(sure.mutual.query) + kTurnStride * std::uint32_t(turn),
            at.x(), at.y(), map_.observation_point()[first + sure.mutual.map], image,
-           sure.mutual.score, sure.confidence});
+           sure.mutual.score, sure.sure});
     }
   }
 
@@ -193,10 +223,10 @@ class Mast3rMatcher : public MapMatcher {
 
   const Map& map_;
   fs::path photos_;
-  std::shared_ptr<const Mast3r> network_;
-  MatchContext matching_;
   Mast3rMatcherOptions options_;
-  BoundedCache<std::uint64_t, Feature> features_;
+  Ledger* ledger_;  // null = the CPU alone
+  Mast3rPairing pairing_;
+  std::unique_ptr<DevicePairs> pairs_;
 };
 
 // Near each projection of the candidate's points, in the descriptors of the pair.
@@ -207,7 +237,7 @@ void Mast3rMatcher::search_candidate(Mast3rQuery& query, const TurnedCandidate& 
   const auto& slot = query.turned[candidate.turn];
   if (!slot || !slot->decoded.contains(candidate.image)) return;
   const Mast3rPair& pair = slot->decoded.at(candidate.image);
-  const Mast3rGrid& grid = slot->features.at(options_.long_side_px)->grid();
+  const Mast3rGrid grid = slot->grid(options_.long_side_px);
   const std::vector<float> pixels = pair.query.to_host();
   const std::vector<float> rows = pair.reference.to_host();
   const std::size_t size = pair.query.columns;
@@ -257,8 +287,7 @@ std::unique_ptr<MapMatcher> make_mast3r_matcher(const Map& map, fs::path photos,
                                                 std::shared_ptr<const Mast3r> network,
                                                 const MatchContext& matching,
                                                 const Mast3rMatcherOptions& options) {
-  return std::make_unique<Mast3rMatcher>(map, std::move(photos), std::move(network), matching,
-                                         options);
+  return std::make_unique<Mast3rMatcher>(map, std::move(photos), network, matching, options);
 }
 
 }  // namespace skyfix

@@ -9,7 +9,7 @@
 
 #include "skyfix/localize/map_matcher.h"
 #include "skyfix/localize/match_context.h"
-#include "skyfix/models/mast3r/mast3r.h"
+#include "skyfix/models/mast3r/mast3r_pairing.h"
 
 namespace skyfix {
 
@@ -21,6 +21,8 @@ struct Mast3rMatcherOptions {
   double min_confidence = 1.001;      // of the less certain side of a match
   std::uint64_t cached_features = 8;  // encoder features of map photos that are kept; 0 = none
   std::uint64_t cache_bytes = UINT64_MAX;
+  // The network on the CPU, for where a device's memory runs out; it must not run out without.
+  Mast3rPairing::MakeTwin make_twin{};
 };
 
 // `photos` holds the map's photos under their names.

@@ -7,10 +7,12 @@
 
 namespace skyfix {
 
-// Both must outlive whoever has it. The matcher serves one frame at a time.
+// All must outlive whoever has it. The matcher serves one frame at a time.
 struct MatchContext {
   PoolMatcher& matcher;
-  Ledger* ledger = nullptr;  // of the matcher's device; null = the CPU alone
+  Ledger* ledger = nullptr;                     // of the matcher's device; null = the CPU alone
+  MatchKernels* kernels = nullptr;              // of the ledger's device
+  CacheLimits network_features{UINT64_MAX, 8};  // of map photos, kept from frame to frame
 };
 
 // Watches the device's memory while a frame is worked on; only one at a time.

@@ -93,8 +93,12 @@ std::unique_ptr<MapMatcher> open_matcher(const Map& map, const ChosenMethods& ch
                                 localize.guided.min_score);
   }
   if (chosen.matcher == "mast3r") {
+    Mast3rMatcherOptions of_mast3r;
+    of_mast3r.cached_features = matching.network_features.entries;
+    of_mast3r.cache_bytes = matching.network_features.bytes;
+    of_mast3r.make_twin = [&networks] { return networks.mast3r_on_cpu(); };
     return make_mast3r_matcher(map, map_photo_folder(map, options.map_images), networks.mast3r(),
-                               matching);
+                               matching, of_mast3r);
   }
   const bool dense = chosen.matcher.ends_with("-dense");
   return make_network_matcher(map, networks.local(chosen.features),
@@ -103,12 +107,20 @@ std::unique_ptr<MapMatcher> open_matcher(const Map& map, const ChosenMethods& ch
 }
 
 std::unique_ptr<GlobalDescriptor> open_retriever(const Map& map, const std::string& kind,
-                                                 int long_side_px, Networks& networks) {
+                                                 int long_side_px, Networks& networks,
+                                                 const MatchContext& matching) {
   const MapPlaces places = map.places(kind);
   if (kind.starts_with("dinov3-")) {
     const DinoV3PlaceSettings settings = parse_dinov3_settings(map.note("places_" + kind).dump());
-    return make_dinov3_descriptor(networks.dinov3(kind), settings, places.vocabulary,
-                                  places.clusters, places.vocabulary_hash);
+    const auto network = networks.dinov3(kind);
+    DinoV3Guard guard;
+    if (network->placement().device == DeviceKind::cuda && matching.ledger != nullptr) {
+      guard.device = &matching.ledger->device();
+      guard.caches = networks.graphs();
+      guard.make_twin = [&networks, kind] { return networks.dinov3_on_cpu(kind); };
+    }
+    return make_dinov3_descriptor(network, settings, places.vocabulary, places.clusters,
+                                  places.vocabulary_hash, guard);
   }
   const std::string local = kind.substr(std::string_view("vlad-").size());
   return make_vlad_descriptor(
@@ -151,7 +163,7 @@ LocalizeMethods open_methods(const Map& map, const ChosenMethods& chosen,
                              const MethodOptions& options, const LocalizeOptions& localize,
                              Networks& networks, const MatchContext& matching) {
   return {open_matcher(map, chosen, options, localize, networks, matching),
-          open_retriever(map, chosen.places, localize.vpr_query_resize, networks)};
+          open_retriever(map, chosen.places, localize.vpr_query_resize, networks, matching)};
 }
 
 }  // namespace skyfix

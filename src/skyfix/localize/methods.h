@@ -35,7 +35,8 @@ struct ChosenMethods {
 ChosenMethods choose_methods(const Map& map, const MethodOptions& options,
                              const Networks& networks);
 
-// Throws Error(missing_weights | bad_weights | missing_in_map).
+// `networks` must outlive them: what runs out of a device's memory is made anew on the CPU. Throws
+// Error(missing_weights | bad_weights | missing_in_map).
 LocalizeMethods open_methods(const Map& map, const ChosenMethods& chosen,
                              const MethodOptions& options, const LocalizeOptions& localize,
                              Networks& networks, const MatchContext& matching);

@@ -109,23 +109,41 @@ std::shared_ptr<const LightGlue> Networks::lightglue(const std::string& kind) {
 
 std::shared_ptr<const DinoV3> Networks::dinov3(const std::string& name) {
   auto& network = dinov3s_[name];
-  if (!network) {
-    DinoV3Options options;
-    options.config = dinov3_config(dinov3_size(name));
-    if (name.ends_with("-sat")) options.colours = DinoV3Colours::satellite;
-    network = std::make_shared<DinoV3>(weights(name), options_.placement, options);
-  }
+  if (!network) network = make_dinov3(name, options_.placement);
   return network;
 }
 
+std::shared_ptr<const DinoV3> Networks::dinov3_on_cpu(const std::string& name) {
+  return make_dinov3(name, {});
+}
+
+std::shared_ptr<const DinoV3> Networks::make_dinov3(const std::string& name,
+                                                    const NetworkPlacement& placement) {
+  DinoV3Options options;
+  options.config = dinov3_config(dinov3_size(name));
+  if (name.ends_with("-sat")) options.colours = DinoV3Colours::satellite;
+  return std::make_shared<DinoV3>(weights(name), placement, options);
+}
+
 std::shared_ptr<const Mast3r> Networks::mast3r() {
-  if (!mast3r_) {
-    Mast3rOptions options;
-    options.placement = options_.placement;
-    options.heads = options_.placement.precision;
-    mast3r_ = std::make_shared<Mast3r>(weights("mast3r"), options);
-  }
+  if (!mast3r_) mast3r_ = make_mast3r(options_.placement);
   return mast3r_;
+}
+
+std::shared_ptr<const Mast3r> Networks::mast3r_on_cpu() { return make_mast3r({}); }
+
+std::shared_ptr<const Mast3r> Networks::make_mast3r(const NetworkPlacement& placement) {
+  Mast3rOptions options;
+  options.placement = placement;
+  options.heads = placement.precision;
+  return std::make_shared<Mast3r>(weights("mast3r"), options);
+}
+
+std::vector<ReleasableCache*> Networks::graphs() const {
+  std::vector<ReleasableCache*> graphs;
+  if (mast3r_) graphs.push_back(&mast3r_->graphs());
+  for (const auto& [name, network] : dinov3s_) graphs.push_back(&network->graphs());
+  return graphs;
 }
 
 }  // namespace skyfix

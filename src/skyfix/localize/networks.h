@@ -38,6 +38,11 @@ class Networks {
   // "dinov3-vitl16" ...
   std::shared_ptr<const DinoV3> dinov3(const std::string& name);
   std::shared_ptr<const Mast3r> mast3r();
+  // The same on the CPU, in fp32: the last resort where a device's memory runs out. Not kept.
+  std::shared_ptr<const DinoV3> dinov3_on_cpu(const std::string& name);
+  std::shared_ptr<const Mast3r> mast3r_on_cpu();
+  // What can be released of the networks opened so far.
+  std::vector<ReleasableCache*> graphs() const;
 
   // Whether weights of a known model are given or found.
   bool available(const std::string& model) const;
@@ -48,6 +53,9 @@ class Networks {
   const std::map<std::string, std::string>& opened() const { return opened_; }
 
  private:
+  std::shared_ptr<const DinoV3> make_dinov3(const std::string& name,
+                                            const NetworkPlacement& placement);
+  std::shared_ptr<const Mast3r> make_mast3r(const NetworkPlacement& placement);
   std::shared_ptr<const TensorSource> weights(const std::string& model);
 
   NetworkOptions options_;

@@ -9,7 +9,9 @@ Convolution read_level(const WeightReader& scratch, int level, const Convolution
   const std::string alias = "layer_rn." + std::to_string(level);
   const bool aliased = !scratch.has(name + ".weight") && scratch.has(alias + ".weight");
   scratch.skip(alias + ".weight");
-  return Convolution(scratch, aliased ? alias : name, shape, /*with_bias=*/false);
+  Convolution made(scratch, aliased ? alias : name, shape, /*with_bias=*/false);
+  made.expect_channels_last();
+  return made;
 }
 
 }  // namespace
@@ -56,8 +58,11 @@ DptFusion::DptFusion(const WeightReader& scratch, const DptFusionShape& shape) :
 DptFusion::ResidualUnit DptFusion::read_unit(const WeightReader& scratch,
                                              const std::string& name) const {
   const Convolution::Shape shape{.in = shape_.width, .out = shape_.width};
-  return {Convolution(scratch, name + ".conv1", shape),
-          Convolution(scratch, name + ".conv2", shape), shape_.rectified_skip};
+  ResidualUnit unit{Convolution(scratch, name + ".conv1", shape),
+                    Convolution(scratch, name + ".conv2", shape), shape_.rectified_skip};
+  unit.conv1.expect_channels_last();
+  unit.conv2.expect_channels_last();
+  return unit;
 }
 
 at::Tensor DptFusion::ResidualUnit::operator()(const at::Tensor& x) const {

@@ -1,5 +1,6 @@
 // Recording of device work with LibTorch's CUDA graphs, and the rotary kernel, behind cuda_nn.h.
 // Part of libskyfix_cuda.so.
+#include <ATen/cuda/CUDAGeneratorImpl.h>
 #include <ATen/cuda/CUDAGraph.h>
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAGuard.h>
@@ -49,12 +50,18 @@ class Recording : public RecordedWork {
   void replay() override { graph_.replay(); }
 
  private:
-  // Ends the recording, which an error may have made invalid.
+  // Ends the recording, which an error may have made invalid. LibTorch then leaves the random
+  // generator in the belief that it goes on.
   void abandon() noexcept {
     try {
       graph_.capture_end();
     } catch (const std::exception&) {
       cudaGetLastError();
+      const auto generator = at::cuda::detail::getDefaultCUDAGenerator();
+      auto* state = generator.get<at::CUDAGeneratorImpl>();
+      state->graphsafe_set_state(c10::make_intrusive<at::CUDAGeneratorImpl>(
+          state->device().index(),
+          c10::make_intrusive<at::CUDAGeneratorState>(state->current_seed(), 0)));
     }
   }
 

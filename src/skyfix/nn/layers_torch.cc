@@ -41,6 +41,12 @@ at::Tensor Convolution::operator()(const at::Tensor& x) const {
   return at::conv2d(x, weight, bias, stride, padding);
 }
 
+void Convolution::expect_channels_last() {
+  if (weight.is_cuda() && weight.scalar_type() != at::kFloat) {
+    weight = weight.contiguous(at::MemoryFormat::ChannelsLast);
+  }
+}
+
 TransposedConvolution::TransposedConvolution(const WeightReader& weights, std::string_view name,
                                              std::int64_t in, std::int64_t out, std::int64_t step)
     : weight(weights.get(dot(name, "weight"), {in, out, step, step})),

@@ -38,7 +38,10 @@ struct Convolution {
   Convolution(const WeightReader& weights, std::string_view name, const Shape& shape,
               bool with_bias = true);
   at::Tensor operator()(const at::Tensor& x) const;  // [B,in,H,W]
-  at::Tensor weight;                                 // [out, in, kernel, kernel]
+  // Keeps the weights as half-precision kernels of a GPU want them for inputs whose channels lie
+  // beside each other; else they are laid out anew at each call. Values stay.
+  void expect_channels_last();
+  at::Tensor weight;  // [out, in, kernel, kernel]
   at::Tensor bias;
   std::int64_t stride = 1, padding = 1;
 };

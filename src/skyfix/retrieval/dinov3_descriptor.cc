@@ -1,6 +1,7 @@
 #include "skyfix/retrieval/dinov3_descriptor.h"
 
 #include <algorithm>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <random>
@@ -42,8 +43,9 @@ void check_settings(const DinoV3PlaceSettings& settings, const DinoV3& network) 
 class DinoV3Place : public GlobalDescriptor {
  public:
   DinoV3Place(std::shared_ptr<const DinoV3> network, DinoV3PlaceSettings settings,
-              std::span<const float> centres, int clusters, std::string vocabulary_hash)
-      : network_(std::move(network)),
+              std::span<const float> centres, int clusters, std::string vocabulary_hash,
+              const DinoV3Guard& guard)
+      : guarded_(std::move(network), guard.make_twin, guard.device, guard.caches),
         settings_(std::move(settings)),
         centres_(centres),
         clusters_(clusters),
@@ -56,11 +58,17 @@ class DinoV3Place : public GlobalDescriptor {
   bool wants_colour() const override { return true; }
   bool turn_matters() const override { return true; }
   std::vector<float> compute(const Image& image) const override {
-    return vlad_of_rows(centres_, clusters_, patches_of(*network_, settings_, image).values);
+    const std::lock_guard lock(mutex_);
+    RetryReport retries;
+    const PatchVectors patches = guarded_.run(retries, [&](const DinoV3& network, const Effort&) {
+      return patches_of(network, settings_, image);
+    });
+    return vlad_of_rows(centres_, clusters_, patches.values);
   }
 
  private:
-  std::shared_ptr<const DinoV3> network_;
+  mutable std::mutex mutex_;
+  mutable Guarded<DinoV3> guarded_;
   DinoV3PlaceSettings settings_;
   std::span<const float> centres_;
   int clusters_;
@@ -142,8 +150,8 @@ std::vector<float> dinov3_local_rows(const DinoV3& network, const DinoV3PlaceSet
 std::unique_ptr<GlobalDescriptor> make_dinov3_descriptor(std::shared_ptr<const DinoV3> network,
                                                          DinoV3PlaceSettings settings,
                                                          std::span<const float> centres,
-                                                         int clusters,
-                                                         std::string vocabulary_hash) {
+                                                         int clusters, std::string vocabulary_hash,
+                                                         const DinoV3Guard& guard) {
   check_settings(settings, *network);
   const DinoV3Config& config = network->config();
   if (clusters < 1 || centres.size() != std::size_t(clusters) * std::size_t(config.width)) {
@@ -158,7 +166,7 @@ std::unique_ptr<GlobalDescriptor> make_dinov3_descriptor(std::shared_ptr<const D
                                      settings.model + " does not have; build the map again");
   }
   return std::make_unique<DinoV3Place>(std::move(network), std::move(settings), centres, clusters,
-                                       std::move(vocabulary_hash));
+                                       std::move(vocabulary_hash), guard);
 }
 
 }  // namespace skyfix

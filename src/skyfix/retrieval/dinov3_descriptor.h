@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "skyfix/models/dinov3/dinov3.h"
+#include "skyfix/models/guarded.h"
 #include "skyfix/retrieval/global_descriptor.h"
 #include "skyfix/retrieval/vlad.h"
 
@@ -44,11 +45,20 @@ std::vector<float> dinov3_local_rows(const DinoV3& network, const DinoV3PlaceSet
                                      const Image& image, std::size_t max_rows = 0,
                                      std::uint64_t seed = 1);
 
+// What to do where the network's device runs out of memory (models/guarded.h). Without a device:
+// nothing.
+struct DinoV3Guard {
+  Device* device = nullptr;
+  std::vector<ReleasableCache*> caches{};
+  Guarded<DinoV3>::MakeTwin make_twin{};
+};
+
 // `centres` [clusters, width] must outlive the descriptor. Throws Error(bad_map) when they do not
 // fit the network, Error(bad_weights) when the settings tell of another network than this.
 std::unique_ptr<GlobalDescriptor> make_dinov3_descriptor(std::shared_ptr<const DinoV3> network,
                                                          DinoV3PlaceSettings settings,
                                                          std::span<const float> centres,
-                                                         int clusters, std::string vocabulary_hash);
+                                                         int clusters, std::string vocabulary_hash,
+                                                         const DinoV3Guard& guard = {});
 
 }  // namespace skyfix

@@ -105,6 +105,7 @@ class Mast3r {
 
   const Mast3rConfig& config() const;
   std::string weights_hash() const;
+  DeviceKind device() const;
 
   // On a GPU: encoder and pairs of shapes that come again are launched as recorded graphs
   // (nn/graph_torch.h). To be released when memory is short; `use_graphs` for comparisons.

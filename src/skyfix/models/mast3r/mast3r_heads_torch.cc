@@ -89,6 +89,8 @@ PointHead::PointHead(const nn::WeightReader& dpt, const Mast3rConfig& config)
   head0_ = nn::Convolution(dpt, "head.0", {.in = config.fused_width, .out = last});
   head2_ = nn::Convolution(dpt, "head.2", {.in = last, .out = last});
   head4_ = nn::Convolution(dpt, "head.4", {.in = last, .out = 4, .kernel = 1, .padding = 0});
+  head0_.expect_channels_last();
+  head2_.expect_channels_last();
 }
 
 at::Tensor PointHead::raw(const std::array<at::Tensor, 4>& states, const TokenGrid& grid) const {

@@ -295,6 +295,8 @@ const Mast3rConfig& Mast3r::config() const { return state_->network.config(); }
 
 std::string Mast3r::weights_hash() const { return state_->hash; }
 
+DeviceKind Mast3r::device() const { return state_->device; }
+
 ReleasableCache& Mast3r::graphs() const { return state_->graphs; }
 void Mast3r::use_graphs(bool wanted) const { state_->graphs.enable(wanted); }
 
