@@ -34,6 +34,9 @@ std::shared_ptr<Pool> shared_pool() {
 class Recording : public RecordedWork {
  public:
   Recording() : pool_(shared_pool()) {}
+  // A replay may be under way on any stream, and the allocator, which takes the memory for the
+  // recording stream's, would give it back to the driver beneath it.
+  ~Recording() override { cudaDeviceSynchronize(); }
 
   void record(const std::function<void()>& work) {
     // Only this thread's calls are held to what a recording allows: others go on.
@@ -80,7 +83,13 @@ std::unique_ptr<RecordedWork> record(const std::function<void()>& warm_up,
   c10::cuda::getCurrentCUDAStream().synchronize();
   auto recording = std::make_unique<Recording>();
   const c10::cuda::CUDAStreamGuard guard(recording_stream());
-  warm_up();
+  try {
+    warm_up();
+  } catch (...) {
+    // What it reads is another stream's, and is let go now.
+    cudaStreamSynchronize(recording_stream().stream());
+    throw;
+  }
   recording_stream().synchronize();
   // What that took is kept for this stream alone: nobody would have it again.
   c10::cuda::CUDACachingAllocator::emptyCache();
