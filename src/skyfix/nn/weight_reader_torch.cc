@@ -84,6 +84,8 @@ at::Device torch_device(DeviceKind device) {
   const std::string problem = why_no_gpu();
   if (!problem.empty()) throw Error(Reason::no_gpu, "no GPU can be used: " + problem);
   at::globalContext().lazyInitDevice(at::kCUDA);
+  // NoTF32Guard does not reach cuDNN's convolutions.
+  at::globalContext().setAllowTF32CuDNN(false);
   return at::Device(at::kCUDA, 0);
 }
 
