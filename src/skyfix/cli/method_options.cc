@@ -16,6 +16,7 @@ NetworkOptions NetworkArguments::parsed(DeviceKind device) const {
   options.placement.precision = precision != "auto" ? precision_from_name(precision, "--precision")
                                 : device == DeviceKind::cuda ? Precision::bf16
                                                              : Precision::fp32;
+  options.small_in_fp32 = precision == "auto";
   return options;
 }
 

@@ -310,6 +310,7 @@ void Localizer::refine_guided(Frame& frame, const PoseOptions& pose) const {
     const double radius_px = options_.guided.radius_px * radius_factor;
     const GuidedMatches found = matcher_->search(*frame.query, frame.turned, frame.final.camera,
                                                  frame.final.cam_from_map, radius_px);
+    note_retries(found.retries, frame.fix.telemetry);
     const std::vector<PointPair> wider = solver_pairs(found.pairs, map_);
     PoseOptions narrow = pose;
     narrow.max_error_px = radius_px;

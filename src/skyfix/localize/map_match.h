@@ -58,6 +58,7 @@ struct GuidedOptions {
 struct GuidedMatches {
   std::vector<MapPair> pairs;  // by falling score; each feature and each point at most once
   int expected = 0;            // points of the pool that project into the picture
+  RetryReport retries = {};
 };
 
 // For every map point of the pool that projects into the picture: the feature within the radius

@@ -101,9 +101,12 @@ std::unique_ptr<MapMatcher> open_matcher(const Map& map, const ChosenMethods& ch
                                matching, of_mast3r);
   }
   const bool dense = chosen.matcher.ends_with("-dense");
-  return make_network_matcher(map, networks.local(chosen.features),
-                              dense ? nullptr : networks.lightglue(chosen.features), matching,
-                              options.network);
+  return make_network_matcher(
+      map, networks.local(chosen.features), dense ? nullptr : networks.lightglue(chosen.features),
+      matching, options.network, [&networks, kind = chosen.features, dense] {
+        return NetworkTwin{networks.local_on_cpu(kind),
+                           dense ? nullptr : networks.lightglue_on_cpu(kind)};
+      });
 }
 
 std::unique_ptr<GlobalDescriptor> open_retriever(const Map& map, const std::string& kind,

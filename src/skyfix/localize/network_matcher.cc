@@ -6,11 +6,14 @@
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <type_traits>
 
 #include "skyfix/base/error.h"
 #include "skyfix/features/network_features.h"
 #include "skyfix/localize/network_view.h"
 #include "skyfix/localize/peak_search.h"
+#include "skyfix/memory/owner_scope.h"
+#include "skyfix/memory/retry.h"
 
 namespace skyfix {
 namespace {
@@ -58,14 +61,21 @@ class NetworkMatcher : public MapMatcher {
  public:
   NetworkMatcher(const Map& map, std::shared_ptr<const LocalNetwork> network,
                  std::shared_ptr<const LightGlue> lightglue, const MatchContext& matching,
-                 const NetworkMatcherOptions& options)
+                 const NetworkMatcherOptions& options, std::function<NetworkTwin()> make_twin)
       : map_(map),
         network_(std::move(network)),
         lightglue_(std::move(lightglue)),
+        make_twin_(std::move(make_twin)),
         features_(map.features(network_->kind())),
         matching_(matching),
         options_(options),
-        kind_(std::string(network_->kind()) + (lightglue_ ? "" : "-dense")) {}
+        kind_(std::string(network_->kind()) + (lightglue_ ? "" : "-dense")) {
+    if (matching.ledger == nullptr || !make_twin_) return;
+    // One picture at a time is all there is: nothing to be had smaller but the CPU.
+    ladder_ =
+        std::make_unique<RetryLadder>(matching.ledger->device(), std::vector<ReleasableCache*>{},
+                                      RetryOptions{.min_chunk_scale = 1, .min_batch_scale = 1});
+  }
 
   std::string_view kind() const override { return kind_; }
   bool wants_colour() const override { return true; }
@@ -79,13 +89,20 @@ class NetworkMatcher : public MapMatcher {
   }
 
   int rough_matches(Query& query, const TurnedCandidate& candidate) override {
-    const FeatureSet& middle = view(query, candidate.turn).middle(kRoughFeatures);
-    return static_cast<int>(mutual(middle, {&candidate.image, 1}).pairs.size());
+    RetryReport report;
+    return guarded(query, report, [&] {
+      const FeatureSet& middle = view(query, candidate.turn).middle(kRoughFeatures);
+      return static_cast<int>(mutual(middle, {&candidate.image, 1}).pairs.size());
+    });
   }
 
   MapMatches match(Query& query, std::span<const TurnedCandidate> candidates,
                    int max_pairs) override {
-    MapMatches matches = lightglue_ ? glue(query, candidates) : match_dense(query, candidates);
+    RetryReport report;
+    MapMatches matches = guarded(query, report, [&] {
+      return lightglue_ ? glue(query, candidates) : match_dense(query, candidates);
+    });
+    if (!report.events.empty()) matches.retries = std::move(report);
     matches.pairs = settle_points(settle_features(std::move(matches.pairs)));
     if (max_pairs > 0 && matches.pairs.size() > std::size_t(max_pairs)) {
       matches.pairs.resize(max_pairs);
@@ -96,12 +113,17 @@ class NetworkMatcher : public MapMatcher {
   GuidedMatches search(Query& query, std::span<const TurnedCandidate> candidates,
                        const Camera& camera, const Rigid3& cam_from_map,
                        double radius_px) override {
-    GuidedMatches found;
-    for (const auto& [turn, images] : images_by_turn(candidates)) {
-      search_turn(view(query, turn), pool_points(features_, images), camera, cam_from_map,
-                  radius_px, found);
-    }
+    RetryReport report;
+    GuidedMatches found = guarded(query, report, [&] {
+      GuidedMatches all;
+      for (const auto& [turn, images] : images_by_turn(candidates)) {
+        search_turn(view(query, turn), pool_points(features_, images), camera, cam_from_map,
+                    radius_px, all);
+      }
+      return all;
+    });
     found.pairs = settle_points(std::move(found.pairs));
+    found.retries = std::move(report);
     return found;
   }
 
@@ -110,13 +132,36 @@ class NetworkMatcher : public MapMatcher {
     explicit Views(const Image& of) : picture(of) {}
     const Image& picture;
     std::array<std::unique_ptr<NetworkView>, 4> turned;
+    bool on_cpu = false;  // for the rest of this photo
   };
+
+  // work() again after each lack of device memory: without what the query holds there, at last on
+  // the CPU.
+  template <class Work>
+  std::invoke_result_t<Work> guarded(Query& query, RetryReport& report, const Work& work) {
+    auto& views = static_cast<Views&>(query);
+    const OwnerScope owner(network_->kind());
+    use(views.on_cpu);
+    if (!ladder_ || views.on_cpu) return work();
+    return ladder_->run(report, [&](const Effort& effort) {
+      if (!report.events.empty()) views.turned = {};
+      views.on_cpu = effort.on_cpu;
+      use(effort.on_cpu);
+      return work();
+    });
+  }
+
+  void use(bool on_cpu) {
+    if (on_cpu && !twin_.network) twin_ = make_twin_();
+    in_use_ = on_cpu ? twin_.network.get() : network_.get();
+    lightglue_in_use_ = on_cpu ? twin_.lightglue.get() : lightglue_.get();
+  }
 
   NetworkView& view(Query& query, int turn) const {
     auto& views = static_cast<Views&>(query);
     auto& slot = views.turned[turn & 3];
     if (!slot) {
-      slot = std::make_unique<NetworkView>(views.picture, *network_, turn, options_.long_side_px);
+      slot = std::make_unique<NetworkView>(views.picture, *in_use_, turn, options_.long_side_px);
     }
     return *slot;
   }
@@ -157,7 +202,7 @@ class NetworkMatcher : public MapMatcher {
           features_.pixel.subspan(2 * first, 2 * rows),
           features_.descriptor.subspan(first * dimension, rows * dimension), camera.width,
           camera.height};
-      for (const LightGlueMatch& match : lightglue_->match(photo, reference)) {
+      for (const LightGlueMatch& match : lightglue_in_use_->match(photo, reference)) {
         const Keypoint& at = features.keypoints[match.first];
         all.pairs.push_back({match.first + kTurnStride * std::uint32_t(candidate.turn), at.x, at.y,
                              features_.point[first + match.second], candidate.image, match.score,
@@ -189,7 +234,7 @@ class NetworkMatcher : public MapMatcher {
     const auto peaks =
         find_peaks(centres, wanted, features_.dimension, radius_view_px,
                    radius_view_px / kSearchSteps, options_.search_cosine,
-                   [&](std::span<const float> xy) { return network_->describe(seen.maps(), xy); });
+                   [&](std::span<const float> xy) { return in_use_->describe(seen.maps(), xy); });
     for (std::size_t i = 0; i < peaks.size(); ++i) {
       if (!peaks[i]) continue;
       const Eigen::Vector2f stored = seen.to_stored(peaks[i]->xy);
@@ -201,6 +246,11 @@ class NetworkMatcher : public MapMatcher {
   const Map& map_;
   std::shared_ptr<const LocalNetwork> network_;
   std::shared_ptr<const LightGlue> lightglue_;
+  std::function<NetworkTwin()> make_twin_;
+  NetworkTwin twin_;  // made when it is needed
+  const LocalNetwork* in_use_ = nullptr;
+  const LightGlue* lightglue_in_use_ = nullptr;
+  std::unique_ptr<RetryLadder> ladder_;  // null: nothing can run out
   MapFeatures features_;
   MatchContext matching_;
   NetworkMatcherOptions options_;
@@ -240,11 +290,12 @@ std::unique_ptr<MapMatcher> make_network_matcher(const Map& map,
                                                  std::shared_ptr<const LocalNetwork> network,
                                                  std::shared_ptr<const LightGlue> lightglue,
                                                  const MatchContext& matching,
-                                                 const NetworkMatcherOptions& options) {
+                                                 const NetworkMatcherOptions& options,
+                                                 std::function<NetworkTwin()> make_twin) {
   options.validate();
   require_same_weights(map, *network);
   return std::make_unique<NetworkMatcher>(map, std::move(network), std::move(lightglue), matching,
-                                          options);
+                                          options, std::move(make_twin));
 }
 
 std::vector<float> describe_observations(const LocalNetwork& network, const Image& picture,

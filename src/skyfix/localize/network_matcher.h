@@ -4,6 +4,7 @@
 // network's descriptors exactly at its observations.
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "skyfix/localize/map_matcher.h"
@@ -23,13 +24,21 @@ struct NetworkMatcherOptions {
   void validate() const;        // throws Error(bad_option)
 };
 
-// `lightglue` null = dense. Throws Error(missing_in_map), and Error(bad_weights) when the map's
-// descriptors were made with other weights than the network's.
+// The networks again, on the CPU. `lightglue` null = dense.
+struct NetworkTwin {
+  std::shared_ptr<const LocalNetwork> network;
+  std::shared_ptr<const LightGlue> lightglue;
+};
+
+// `lightglue` null = dense. `make_twin` is called, at most once, when the device's memory runs out
+// even for one picture; without, such a frame fails. Throws Error(missing_in_map), and
+// Error(bad_weights) when the map's descriptors were made with other weights than the network's.
 std::unique_ptr<MapMatcher> make_network_matcher(const Map& map,
                                                  std::shared_ptr<const LocalNetwork> network,
                                                  std::shared_ptr<const LightGlue> lightglue,
                                                  const MatchContext& matching,
-                                                 const NetworkMatcherOptions& options = {});
+                                                 const NetworkMatcherOptions& options = {},
+                                                 std::function<NetworkTwin()> make_twin = {});
 
 // Descriptors of one picture at its observations ([n,2], COLMAP px): what the map keeps of it.
 std::vector<float> describe_observations(const LocalNetwork& network, const Image& picture,

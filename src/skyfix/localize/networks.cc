@@ -29,6 +29,16 @@ std::unique_ptr<LocalNetwork> make_local(const std::string& kind,
                          : make_aliked(std::move(weights), placement);
 }
 
+std::shared_ptr<const LightGlue> make_lightglue(const std::string& kind,
+                                                std::shared_ptr<const TensorSource> weights,
+                                                const NetworkPlacement& placement) {
+  LightGlueConfig config =
+      kind == "xfeat" ? LightGlueConfig::for_xfeat() : LightGlueConfig::for_aliked();
+  // Dropping points costs a look at them: on a GPU only many are worth it.
+  if (placement.device == DeviceKind::cpu) config.prune_above = -1;
+  return std::make_shared<LightGlue>(std::move(weights), config, placement);
+}
+
 const LocalNetworkModels& models_of(const std::string& kind) {
   for (const LocalNetworkModels& models : local_network_models()) {
     if (models.kind == kind) return models;
@@ -86,25 +96,32 @@ std::string Networks::available_dinov3() const {
   return {};
 }
 
+NetworkPlacement Networks::small_placement() const {
+  NetworkPlacement placement = options_.placement;
+  if (options_.small_in_fp32) placement.precision = Precision::fp32;
+  return placement;
+}
+
 std::shared_ptr<const LocalNetwork> Networks::local(const std::string& kind) {
   auto& network = locals_[kind];
-  if (!network) {
-    network = make_local(kind, weights(models_of(kind).features), options_.placement);
-  }
+  if (!network) network = make_local(kind, weights(models_of(kind).features), small_placement());
   return network;
+}
+
+std::shared_ptr<const LocalNetwork> Networks::local_on_cpu(const std::string& kind) {
+  return make_local(kind, weights(models_of(kind).features), {});
 }
 
 std::shared_ptr<const LightGlue> Networks::lightglue(const std::string& kind) {
   auto& matcher = lightglues_[kind];
   if (!matcher) {
-    LightGlueConfig config =
-        kind == "xfeat" ? LightGlueConfig::for_xfeat() : LightGlueConfig::for_aliked();
-    // Dropping points costs a look at them: on a GPU only many are worth it.
-    if (options_.placement.device == DeviceKind::cpu) config.prune_above = -1;
-    matcher =
-        std::make_shared<LightGlue>(weights(models_of(kind).matcher), config, options_.placement);
+    matcher = make_lightglue(kind, weights(models_of(kind).matcher), small_placement());
   }
   return matcher;
+}
+
+std::shared_ptr<const LightGlue> Networks::lightglue_on_cpu(const std::string& kind) {
+  return make_lightglue(kind, weights(models_of(kind).matcher), {});
 }
 
 std::shared_ptr<const DinoV3> Networks::dinov3(const std::string& name) {

@@ -23,6 +23,9 @@ struct NetworkOptions {
   std::vector<std::string> weights;
   std::filesystem::path weights_dir;
   NetworkPlacement placement;
+  // The small networks (XFeat, ALIKED, LightGlue) run in fp32 whatever the placement says: they
+  // gain nothing from less, and their keypoints would move.
+  bool small_in_fp32 = true;
 };
 
 // Not thread-safe.
@@ -35,6 +38,9 @@ class Networks {
   // "xfeat", "aliked". All of these throw Error(missing_weights | bad_weights).
   std::shared_ptr<const LocalNetwork> local(const std::string& kind);
   std::shared_ptr<const LightGlue> lightglue(const std::string& kind);
+  // Both anew, on the CPU: for when a device's memory runs out.
+  std::shared_ptr<const LocalNetwork> local_on_cpu(const std::string& kind);
+  std::shared_ptr<const LightGlue> lightglue_on_cpu(const std::string& kind);
   // "dinov3-vitl16" ...
   std::shared_ptr<const DinoV3> dinov3(const std::string& name);
   std::shared_ptr<const Mast3r> mast3r();
@@ -57,6 +63,7 @@ class Networks {
                                             const NetworkPlacement& placement);
   std::shared_ptr<const Mast3r> make_mast3r(const NetworkPlacement& placement);
   std::shared_ptr<const TensorSource> weights(const std::string& model);
+  NetworkPlacement small_placement() const;
 
   NetworkOptions options_;
   bool synthetic_ = false;
