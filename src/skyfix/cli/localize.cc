@@ -275,6 +275,10 @@ int run_localize(LocalizeArguments arguments, const Globals& globals) {
   const Compute compute = open_planned(arguments, input, map, methods.chosen.features);
   LocalizeMethods opened = open_methods(map, methods.chosen, arguments.methods.options,
                                         arguments.options, methods.networks, compute.context());
+  for (const std::string& file : methods.networks.unused_files()) {
+    log::warn("{} holds weights that --matcher {} and {} do not use", file, methods.chosen.matcher,
+              methods.chosen.places);
+  }
   const DescriptorCache cache = open_cache(arguments, map, methods);
   const Localizer localizer(map, arguments.options, cameras, cache, compute.context(),
                             std::move(opened));

@@ -45,6 +45,17 @@ std::map<int, std::vector<std::uint32_t>> images_by_turn(
   return images;
 }
 
+std::vector<std::vector<TurnedCandidate>> all_turns(const Map& map,
+                                                    std::span<const std::uint32_t> candidates) {
+  std::vector<std::vector<TurnedCandidate>> all;
+  for (int quarters = 0; quarters < 4; ++quarters) {
+    // Taken like the first candidate, but turned back by so much.
+    all.push_back(turns_for(map, candidates,
+                            turned_camera(map.cam_from_map(candidates.front()), 4 - quarters)));
+  }
+  return all;
+}
+
 TurnChoice choose_turns(const Map& map, std::span<const std::uint32_t> candidates,
                         std::span<const HeadingHint> hints,
                         const std::function<int(const TurnedCandidate&)>& rough_matches) {
@@ -56,10 +67,7 @@ TurnChoice choose_turns(const Map& map, std::span<const std::uint32_t> candidate
   }
   TurnChoice choice;
   int most = -1;
-  for (int quarters = 0; quarters < 4; ++quarters) {
-    // Taken like the first candidate, but turned back by so much.
-    auto turned = turns_for(map, candidates,
-                            turned_camera(map.cam_from_map(candidates.front()), 4 - quarters));
+  for (auto& turned : all_turns(map, candidates)) {
     const Weight weight = weigh(turned, rough_matches);
     if (weight.best <= most) continue;
     most = weight.best;

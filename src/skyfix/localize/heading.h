@@ -30,6 +30,10 @@ inline constexpr int kTurnBorneOut = 40;
 // Candidates that are looked at to tell turns apart.
 inline constexpr int kTurnWitnesses = 3;
 
+// Each of the four turns, as seen from the first candidate: how to turn the photo for all of them.
+std::vector<std::vector<TurnedCandidate>> all_turns(const Map& map,
+                                                    std::span<const std::uint32_t> candidates);
+
 // `rough_matches` counts what the turned photo and a map image have in common. At least one
 // candidate.
 TurnChoice choose_turns(const Map& map, std::span<const std::uint32_t> candidates,

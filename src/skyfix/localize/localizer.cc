@@ -249,6 +249,12 @@ std::vector<HeadingHint> Localizer::heading_hints(const Frame& frame) const {
   return hints;
 }
 
+std::span<const std::uint32_t> Localizer::candidates_matched(const Frame& frame) const {
+  const std::size_t count =
+      std::min<std::size_t>(frame.candidate_images.size(), std::size_t(matcher_->max_candidates()));
+  return {frame.candidate_images.data(), count};
+}
+
 void Localizer::choose_turn(Frame& frame) const {
   const std::size_t count =
       std::min<std::size_t>(frame.candidate_images.size(), std::size_t(matcher_->max_candidates()));
@@ -266,41 +272,77 @@ void Localizer::choose_turn(Frame& frame) const {
   frame.fix.turn = choice.turn;
 }
 
-void Localizer::match(Frame& frame) const {
-  choose_turn(frame);
-  const StageTimer timer(frame.fix.telemetry, "match");
-  MapMatches matches = matcher_->match(*frame.query, frame.turned, options_.match_max_points);
-  frame.pairs = std::move(matches.pairs);
-  note_retries(matches.retries, frame.fix.telemetry);
+// Matches and the first pose with the candidates turned like this.
+Localizer::Attempt Localizer::attempt(Frame& frame, std::vector<TurnedCandidate> turned) const {
+  Attempt attempt;
+  attempt.turned = std::move(turned);
+  {
+    const StageTimer timer(frame.fix.telemetry, "match");
+    MapMatches matches = matcher_->match(*frame.query, attempt.turned, options_.match_max_points);
+    attempt.pairs = std::move(matches.pairs);
+    note_retries(matches.retries, frame.fix.telemetry);
+  }
+  attempt.points = solver_pairs(attempt.pairs, map_);
+  if (attempt.points.size() < kMinMatches) return attempt;
+  const PoseOptions pose = pose_options(frame);
+  for (const Camera& camera : frame.camera.hypotheses) {
+    PoseEstimate estimate = estimate_pose(attempt.points, camera, pose);
+    PoseEstimate& first = attempt.first;
+    const bool better =
+        !first.found || estimate.inlier_count > first.inlier_count ||
+        (estimate.inlier_count == first.inlier_count && estimate.rms_px < first.rms_px);
+    if (estimate.found && better) first = std::move(estimate);
+  }
+  if (attempt.first.found) {
+    attempt.evidence = pose_evidence(attempt.points, attempt.first, pose);
+  }
+  return attempt;
+}
+
+bool Localizer::convinces(const Attempt& attempt) const {
+  return attempt.first.found &&
+         attempt.evidence.log10_false_alarms <= options_.verdict.max_log10_false_alarms;
+}
+
+PoseOptions Localizer::pose_options(const Frame& frame) const {
+  PoseOptions pose = options_.pose;
+  pose.seed = frame_seed(options_.seed, frame.photo.name);
+  return pose;
 }
 
 void Localizer::match_and_solve(Frame& frame) const {
-  match(frame);
-  std::vector<PointPair> pairs = solver_pairs(frame.pairs, map_);
-  frame.fix.matches = distinct_points(frame.pairs);
-  if (pairs.size() < kMinMatches) {
-    frame.stop(FixStatus::failed, Reason::too_few_matches,
-               fmt::format("{} 2D-3D matches, at least {} are needed", pairs.size(), kMinMatches));
-    return;
+  choose_turn(frame);
+  Attempt best = attempt(frame, frame.turned);
+  if (matcher_->needs_turn() && !convinces(best)) {
+    // Rough matches told the turns apart wrongly, or there is nothing to find: the others are tried
+    // in earnest.
+    for (auto& turned : all_turns(map_, candidates_matched(frame))) {
+      if (turned == frame.turned) continue;
+      Attempt other = attempt(frame, std::move(turned));
+      if (other.first.inlier_count > best.first.inlier_count) best = std::move(other);
+      if (convinces(best)) break;
+    }
+    if (best.turned != frame.turned) frame.fix.turn = best.turned.front().turn;
   }
-  PoseOptions pose = options_.pose;
-  pose.seed = frame_seed(options_.seed, frame.photo.name);
-  for (const Camera& camera : frame.camera.hypotheses) {
-    PoseEstimate estimate = estimate_pose(pairs, camera, pose);
-    const bool better =
-        !frame.first.found || estimate.inlier_count > frame.first.inlier_count ||
-        (estimate.inlier_count == frame.first.inlier_count && estimate.rms_px < frame.first.rms_px);
-    if (estimate.found && better) frame.first = std::move(estimate);
+  frame.turned = std::move(best.turned);
+  frame.pairs = std::move(best.pairs);
+  frame.first = std::move(best.first);
+  frame.evidence = best.evidence;
+  frame.fix.matches = distinct_points(frame.pairs);
+  if (best.points.size() < kMinMatches) {
+    frame.stop(
+        FixStatus::failed, Reason::too_few_matches,
+        fmt::format("{} 2D-3D matches, at least {} are needed", best.points.size(), kMinMatches));
+    return;
   }
   if (!frame.first.found) {
     frame.stop(FixStatus::failed, Reason::no_pose_found,
-               fmt::format("no pose explains enough of {} matches", pairs.size()));
+               fmt::format("no pose explains enough of {} matches", best.points.size()));
     return;
   }
-  frame.evidence = pose_evidence(pairs, frame.first, pose);
   frame.fix.camera = frame.first.camera;
-  frame.final_pairs = std::move(pairs);
-  refine_guided(frame, pose);
+  frame.final_pairs = std::move(best.points);
+  refine_guided(frame, pose_options(frame));
 }
 
 // Twice: the first pose is only as good as the first matches.

@@ -85,7 +85,11 @@ class Localizer {
   void extract(Frame& frame) const;
   std::vector<HeadingHint> heading_hints(const Frame& frame) const;
   void choose_turn(Frame& frame) const;
-  void match(Frame& frame) const;
+  struct Attempt;
+  Attempt attempt(Frame& frame, std::vector<TurnedCandidate> turned) const;
+  bool convinces(const Attempt& attempt) const;
+  PoseOptions pose_options(const Frame& frame) const;
+  std::span<const std::uint32_t> candidates_matched(const Frame& frame) const;
   void match_and_solve(Frame& frame) const;
   void refine_guided(Frame& frame, const PoseOptions& pose) const;
   void decide(Frame& frame) const;

@@ -36,6 +36,15 @@ inline void fail(Fix& fix, FixStatus status, Reason reason, std::string text) {
   fix.pose.reset();
 }
 
+// The first pose from one choice of turns.
+struct Localizer::Attempt {
+  std::vector<TurnedCandidate> turned;
+  std::vector<MapPair> pairs;
+  std::vector<PointPair> points;  // the same for the solver
+  PoseEstimate first;
+  PoseEvidence evidence;
+};
+
 // Values that the stages hand on. `done` ends the pipeline early.
 struct Localizer::Frame {
   Frame(const InputPhoto& from, const TrackState& memory) : photo(from), track(memory) {}

@@ -2,6 +2,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "skyfix/base/error.h"
@@ -68,6 +69,19 @@ class Extender {
     if (additions_.dinov3) {
       patch_rows_[image] = dinov3_local_rows(*additions_.dinov3, settings_, picture);
     }
+  }
+
+  // Whether the map has one of the kinds already.
+  bool replaces() const {
+    const auto features = map_.feature_kinds();
+    const auto places = map_.place_kinds();
+    const auto has = [](const std::vector<std::string>& kinds, std::string_view kind) {
+      return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
+    };
+    for (const auto& network : additions_.networks) {
+      if (has(features, network->kind())) return true;
+    }
+    return additions_.dinov3 != nullptr && has(places, settings_.model);
   }
 
   MapExtendReport write() {
@@ -177,6 +191,13 @@ MapExtendReport extend_map(const fs::path& map_folder, const MapAdditions& addit
   progress.finish();
   if (missing == map.image_count()) {
     throw Error(Reason::unreadable_file, "none of the map's photos can be read here", images);
+  }
+  if (missing > 0 && extender.replaces()) {
+    throw Error(Reason::unreadable_file,
+                fmt::format("{} of {} photos of the map cannot be read here: the map keeps the "
+                            "descriptors that it has",
+                            missing, map.image_count()),
+                images);
   }
   MapExtendReport report = extender.write();
   report.missing_photos = missing;

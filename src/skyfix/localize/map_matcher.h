@@ -23,6 +23,7 @@ namespace skyfix {
 struct TurnedCandidate {
   std::uint32_t image = 0;  // map image index
   int turn = 0;
+  bool operator==(const TurnedCandidate&) const = default;
 };
 
 // The candidates' images by turn, in their order.

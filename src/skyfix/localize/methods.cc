@@ -153,9 +153,11 @@ ChosenMethods choose_methods(const Map& map, const MethodOptions& options,
   chosen.features = features_of(chosen.matcher);
   if (!chosen.features.empty() && !has(map.feature_kinds(), chosen.features)) {
     throw Error(Reason::missing_in_map,
-                fmt::format("the map holds no {} features (it has: {}); add them with skyfix map "
-                            "add --features {}",
-                            chosen.features, joined(map.feature_kinds()), chosen.features),
+                fmt::format("the map holds no {} features (it has: {}); {} --features {}",
+                            chosen.features, joined(map.feature_kinds()),
+                            chosen.features == "sift" ? "build it again with skyfix map build"
+                                                      : "add them with skyfix map add",
+                            chosen.features),
                 map.folder());
   }
   chosen.places = choose_places(map, options.retriever, networks);

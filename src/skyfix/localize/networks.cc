@@ -61,7 +61,11 @@ Networks::Networks(NetworkOptions options) : options_(std::move(options)) {
     if (given == "synthetic") {
       synthetic_ = true;
     } else if (equals != std::string::npos && !std::filesystem::exists(given)) {
-      files_[known_model(given.substr(0, equals)).name] = given.substr(equals + 1);
+      const std::string file = given.substr(equals + 1);
+      if (file.empty()) {
+        throw Error(Reason::bad_option, "--weights " + given + " names no file after the '='");
+      }
+      files_[known_model(given.substr(0, equals)).name] = file;
     } else {
       const auto names = models_with_tensors(*open_tensor_file(given));
       if (names.empty()) {
@@ -78,8 +82,18 @@ std::shared_ptr<const TensorSource> Networks::weights(const std::string& model) 
   const auto file = files_.find(model);
   const std::string given = file != files_.end() ? file->second : synthetic_ ? "synthetic" : "";
   auto source = open_weights(known_model(model), given, options_.weights_dir);
-  opened_[model] = source->hash();
+  opened_[model] = weights_identity(*source);
   return source;
+}
+
+std::vector<std::string> Networks::unused_files() const {
+  std::map<std::string, bool> used;
+  for (const auto& [model, file] : files_) used[file] |= opened_.contains(model);
+  std::vector<std::string> unused;
+  for (const auto& [file, opened] : used) {
+    if (!opened) unused.push_back(file);
+  }
+  return unused;
 }
 
 bool Networks::available(const std::string& model) const {

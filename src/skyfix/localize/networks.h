@@ -55,6 +55,8 @@ class Networks {
   // The DINOv3 that is given or found, the largest first; empty when there is none.
   std::string available_dinov3() const;
   const NetworkPlacement& placement() const { return options_.placement; }
+  // Files given that no network has been opened from so far.
+  std::vector<std::string> unused_files() const;
   // Weights of the networks opened so far: model -> SHA-256.
   const std::map<std::string, std::string>& opened() const { return opened_; }
 

@@ -76,6 +76,12 @@ std::string shape_text(std::span<const std::int64_t> shape) {
   return text + "]";
 }
 
+std::string weights_identity(const TensorSource& source) {
+  const auto imported = source.metadata().find("source_sha256");
+  const bool known = imported != source.metadata().end() && !imported->second.empty();
+  return known ? imported->second : source.hash();
+}
+
 std::shared_ptr<const TensorSource> rename_tensors(std::shared_ptr<const TensorSource> source,
                                                    std::map<std::string, std::string> new_to_old) {
   return std::make_shared<RenamedTensors>(std::move(source), new_to_old);

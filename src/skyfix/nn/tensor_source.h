@@ -47,6 +47,10 @@ class TensorSource {
   virtual std::string hash() const = 0;
 };
 
+// SHA-256 of the file that the weights were published in: what an imported file says it was made
+// of, else hash(). Equal for a file and its import.
+std::string weights_identity(const TensorSource& source);
+
 // A view of another source under other names: what find("a") gives is the other's
 // rename.at("a") where that exists. Several names may lead to one tensor (aliases); names() lists
 // the new names. The source is kept alive.

@@ -49,11 +49,6 @@ DinoV3Colours colours_of(const TensorSource& source) {
   return satellite ? DinoV3Colours::satellite : DinoV3Colours::web;
 }
 
-std::string hash_of(const TensorSource& source) {
-  const std::string imported = metadata_of(source, "source_sha256");
-  return imported.empty() ? source.hash() : imported;
-}
-
 }  // namespace
 
 std::string_view dinov3_facet_name(DinoV3Facet facet) { return kFacetNames.at(std::size_t(facet)); }
@@ -124,7 +119,7 @@ DinoV3::DinoV3(std::shared_ptr<const TensorSource> weights, const NetworkPlaceme
     DinoV3Network network(reader, DinoV3Names(*weights), config);
     reader.finish("DINOv3");
     const DinoV3Colours colours = options.colours.value_or(colours_of(*weights));
-    parts_.reset(new Parts{std::move(network), placement, colours, hash_of(*weights)});
+    parts_.reset(new Parts{std::move(network), placement, colours, weights_identity(*weights)});
   });
 }
 

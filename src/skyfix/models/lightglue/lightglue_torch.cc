@@ -77,7 +77,7 @@ LightGlue::LightGlue(std::shared_ptr<const TensorSource> weights, const LightGlu
                      const NetworkPlacement& placement) {
   network_ = with_torch_errors(0, [&] {
     return std::make_unique<Network>(
-        Network{read_net(nn::WeightReader(weights, placement), config), config, weights->hash()});
+        Network{read_net(nn::WeightReader(weights, placement), config), config, weights_identity(*weights)});
   });
 }
 

@@ -237,7 +237,7 @@ Mast3r::Mast3r(const std::shared_ptr<const TensorSource>& weights, const Mast3rC
         const OwnerScope owner(kOwner);
         return std::unique_ptr<const State>(
             new State{Network(weights, config, options.placement, options.heads, options.points),
-                      options.placement.device, weights->hash()});
+                      options.placement.device, weights_identity(*weights)});
       })) {}
 
 Mast3r::~Mast3r() = default;

@@ -154,7 +154,7 @@ std::unique_ptr<LocalNetwork> make_xfeat(std::shared_ptr<const TensorSource> wei
                                          const NetworkPlacement& placement) {
   return with_torch_errors(0, [&] {
     const nn::WeightReader reader(weights, placement);
-    auto network = std::make_unique<XFeat>(reader, weights->hash());
+    auto network = std::make_unique<XFeat>(reader, weights_identity(*weights));
     reader.skip_under("fine_matcher.");  // of the semi-dense mode, which is not offered
     reader.finish("XFeat");
     return network;
