@@ -113,7 +113,8 @@ void MapWriter::add_places(const std::string& kind, int clusters, int local_dime
   assert(map_manifest::is_kind_name(kind) && clusters > 0 && local_dimension > 0);
   assert(vocabulary.size() == static_cast<std::size_t>(clusters) * local_dimension);
   assert(descriptors.size() == vocabulary.size() * observations_.size());
-  places_[kind] = PlaceTable{clusters, local_dimension, std::move(vocabulary), std::move(descriptors)};
+  places_[kind] =
+      PlaceTable{clusters, local_dimension, std::move(vocabulary), std::move(descriptors)};
 }
 
 void MapWriter::set_note(const std::string& key, const nlohmann::json& value) {

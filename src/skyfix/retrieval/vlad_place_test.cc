@@ -37,8 +37,8 @@ class VladDescriptor : public ::testing::Test {
   VladDescriptor() {
     for (int i = 0; i < 5; ++i) pictures_.push_back(textured_image(320, 240, 100 + i));
     vocabulary_ = vocabulary_of(pictures_);
-    descriptor_ = make_vlad_descriptor(make_local_features("sift"), vocabulary_.centres, vocabulary_.clusters,
-                                       vocabulary_.hash(), 320);
+    descriptor_ = make_vlad_descriptor(make_local_features("sift"), vocabulary_.centres,
+                                       vocabulary_.clusters, vocabulary_.hash(), 320);
   }
 
   std::vector<Image> pictures_;
@@ -81,7 +81,8 @@ TEST_F(VladDescriptor, APictureWithoutFeaturesGivesZeros) {
 
 TEST_F(VladDescriptor, RefusesAVocabularyOfAnotherSize) {
   try {
-    make_vlad_descriptor(make_local_features("sift"), vocabulary_.centres, kClusters + 1, vocabulary_.hash(), 320);
+    make_vlad_descriptor(make_local_features("sift"), vocabulary_.centres, kClusters + 1,
+                         vocabulary_.hash(), 320);
     ADD_FAILURE() << "was accepted";
   } catch (const Error& error) {
     EXPECT_EQ(error.reason(), Reason::bad_map);

@@ -88,7 +88,8 @@ std::unique_ptr<LocalNetwork> make_aliked(std::shared_ptr<const TensorSource> we
                                           const NetworkPlacement& placement) {
   return with_torch_errors(0, [&] {
     const nn::WeightReader reader(weights, placement);
-    auto network = std::make_unique<Aliked>(reader, aliked::Config::of(*weights), weights_identity(*weights));
+    auto network =
+        std::make_unique<Aliked>(reader, aliked::Config::of(*weights), weights_identity(*weights));
     reader.finish("ALIKED");
     return network;
   });

@@ -76,8 +76,8 @@ struct LightGlue::Network {
 LightGlue::LightGlue(std::shared_ptr<const TensorSource> weights, const LightGlueConfig& config,
                      const NetworkPlacement& placement) {
   network_ = with_torch_errors(0, [&] {
-    return std::make_unique<Network>(
-        Network{read_net(nn::WeightReader(weights, placement), config), config, weights_identity(*weights)});
+    return std::make_unique<Network>(Network{read_net(nn::WeightReader(weights, placement), config),
+                                             config, weights_identity(*weights)});
   });
 }
 
