@@ -188,6 +188,14 @@ Compute open_planned(const LocalizeArguments& arguments, const InputList& input,
     if (!features.empty()) {
       options.shape = shape_of_run(map.features(features), arguments.options, photo->width,
                                    photo->height, std::ssize(input.photos));
+      if (features != "sift") {
+        const NetworkMatcherOptions& network = arguments.methods.options.network;
+        options.shape->features = feature_kind_from_name(features, "--matcher");
+        options.shape->image_size.reset();
+        if (network.long_side_px > 0) options.shape->image_size = network.long_side_px;
+        options.shape->max_features.reset();
+        if (network.max_features > 0) options.shape->max_features = network.max_features;
+      }
     }
   }
   Compute compute = open_compute(options);

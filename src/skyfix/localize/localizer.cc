@@ -280,7 +280,7 @@ Localizer::Attempt Localizer::attempt(Frame& frame, std::vector<TurnedCandidate>
     const StageTimer timer(frame.fix.telemetry, "match");
     MapMatches matches = matcher_->match(*frame.query, attempt.turned, options_.match_max_points);
     attempt.pairs = std::move(matches.pairs);
-    note_retries(matches.retries, frame.fix.telemetry);
+    note_retries(matches.retries, matcher_->needs_turn(), frame.fix.telemetry);
   }
   attempt.points = solver_pairs(attempt.pairs, map_);
   if (attempt.points.size() < kMinMatches) return attempt;
@@ -352,7 +352,7 @@ void Localizer::refine_guided(Frame& frame, const PoseOptions& pose) const {
     const double radius_px = options_.guided.radius_px * radius_factor;
     const GuidedMatches found = matcher_->search(*frame.query, frame.turned, frame.final.camera,
                                                  frame.final.cam_from_map, radius_px);
-    note_retries(found.retries, frame.fix.telemetry);
+    note_retries(found.retries, matcher_->needs_turn(), frame.fix.telemetry);
     const std::vector<PointPair> wider = solver_pairs(found.pairs, map_);
     PoseOptions narrow = pose;
     narrow.max_error_px = radius_px;

@@ -7,6 +7,7 @@
 
 #include "skyfix/base/file.h"
 #include "skyfix/geo/testing.h"
+#include "skyfix/localize/feature_matcher.h"
 #include "skyfix/localize/world_testing.h"
 
 namespace skyfix {
@@ -160,6 +161,46 @@ TEST(Localizer, OptionsAreCheckedByName) {
   options = {};
   options.ba_window = 1;
   EXPECT_THROW(options.validate(), Error);
+}
+
+// SIFT that claims to need the right turn, finds nothing in any other, and whose rough matches
+// speak for a wrong one.
+class Misled : public MapMatcher {
+ public:
+  explicit Misled(const Map& map)
+      : sift_(make_feature_matcher(map, make_local_features("sift"), cpu(), 0.75)) {}
+  std::string_view kind() const override { return "misled"; }
+  bool wants_colour() const override { return false; }
+  bool needs_turn() const override { return true; }
+  int max_candidates() const override { return 1; }
+  std::unique_ptr<Query> read(const Image& picture) override { return sift_->read(picture); }
+  int rough_matches(Query&, const TurnedCandidate& candidate) override {
+    return candidate.turn == 1 ? 30 : 10;
+  }
+  MapMatches match(Query& query, std::span<const TurnedCandidate> candidates,
+                   int max_pairs) override {
+    if (candidates.front().turn != 0) return {};
+    return sift_->match(query, candidates, max_pairs);
+  }
+  GuidedMatches search(Query& query, std::span<const TurnedCandidate> candidates,
+                       const Camera& camera, const Rigid3& cam_from_map,
+                       double radius_px) override {
+    return sift_->search(query, candidates, camera, cam_from_map, radius_px);
+  }
+
+ private:
+  std::unique_ptr<MapMatcher> sift_;
+};
+
+TEST(Localizer, TheOtherTurnsAreTriedWhereTheLikeliestFindsNothing) {
+  const Map& map = SmallWorld::instance().map();
+  const InputPhoto photo = SmallWorld::instance().queries().photos.front();
+  LocalizeMethods methods;
+  methods.matcher = std::make_unique<Misled>(map);
+  const Localizer localizer(map, {}, {}, no_cache(), cpu(), std::move(methods));
+  const Fix fix = localizer.localize(photo, {});
+  EXPECT_EQ(fix.status, FixStatus::ok) << fix.reason_text;
+  EXPECT_EQ(fix.turn, 0);
 }
 
 }  // namespace

@@ -132,6 +132,18 @@ TEST_F(MapExtend, MissingPhotosAreCountedAndAllMissingIsRefused) {
   EXPECT_EQ(features.offset[9], features.offset[4]);
 }
 
+TEST_F(MapExtend, AKindThatIsThereIsNotMadeAnewOfFewerPhotos) {
+  ASSERT_EQ(extend(patches()).missing_photos, 0u);
+  const std::string whole = Map::open(map()).content_hash();
+  MapAdditions additions = patches();
+  additions.images = folder_ / "one";
+  fs::create_directories(additions.images);
+  const std::string name(SmallWorld::instance().map().image_name(3));
+  fs::copy_file(SmallWorld::instance().map_photos() / name, additions.images / name);
+  EXPECT_EQ(refusal(additions, "keeps the descriptors"), Reason::unreadable_file);
+  EXPECT_EQ(Map::open(map(), true).content_hash(), whole);
+}
+
 TEST_F(MapExtend, PhotosOfAnotherSizeAreNotDescribed) {
   MapAdditions additions = patches();
   additions.images = folder_ / "small";

@@ -33,7 +33,12 @@ void FrameMemory::write(FixTelemetry& telemetry) const {
   telemetry.reference_misses = static_cast<std::int64_t>(now.misses - before_.misses);
 }
 
-void note_retries(const RetryReport& retries, FixTelemetry& telemetry) {
+void note_retries(const RetryReport& retries, bool of_network, FixTelemetry& telemetry) {
+  for (const RetryEvent& event : retries.events) {
+    if (of_network && !retry_step_is_bit_equal_for_networks(event.step)) {
+      telemetry.numerics = "equivalent";
+    }
+  }
   telemetry.memory_retries += static_cast<int>(retries.events.size());
   const std::string given_up = retries.given_up();
   if (given_up.empty()) return;

@@ -28,7 +28,7 @@ class FrameMemory {
   CacheFigures before_;
 };
 
-// Adds what running out of memory cost a match.
-void note_retries(const RetryReport& retries, FixTelemetry& telemetry);
+// Adds what running out of memory cost a match; a network's numbers may be others after some steps.
+void note_retries(const RetryReport& retries, bool of_network, FixTelemetry& telemetry);
 
 }  // namespace skyfix

@@ -47,20 +47,32 @@ TEST(FrameMemory, PeaksAndHitsAreTheFramesOwn) {
 
 TEST(NoteRetries, AddsUp) {
   FixTelemetry telemetry;
-  note_retries({}, telemetry);
+  note_retries({}, true, telemetry);
   EXPECT_EQ(telemetry.memory_retries, 0);
   EXPECT_EQ(telemetry.memory_given_up, "");
   RetryReport retries;
   retries.events.resize(3);
   retries.events[1].step = retries.events[2].step = RetryStep::half_chunk;
-  note_retries(retries, telemetry);
+  note_retries(retries, false, telemetry);
   EXPECT_EQ(telemetry.memory_retries, 3);
   EXPECT_EQ(telemetry.memory_given_up, "trim, half_chunk");
   retries.events.resize(1);
   retries.events[0].step = RetryStep::cpu;
-  note_retries(retries, telemetry);
+  note_retries(retries, false, telemetry);
   EXPECT_EQ(telemetry.memory_retries, 4);
+  EXPECT_EQ(telemetry.numerics, "equal");  // the exact matcher's are, whatever was done
   EXPECT_EQ(telemetry.memory_given_up, "trim, half_chunk, cpu");
+}
+
+TEST(NoteRetries, ANetworkThatEndedOnTheCpuIsEquivalentOnly) {
+  RetryReport retries;
+  retries.events.resize(2);  // trim, trim
+  FixTelemetry telemetry;
+  note_retries(retries, true, telemetry);
+  EXPECT_EQ(telemetry.numerics, "equal");
+  retries.events[1].step = RetryStep::cpu;
+  note_retries(retries, true, telemetry);
+  EXPECT_EQ(telemetry.numerics, "equivalent");
 }
 
 }  // namespace

@@ -48,6 +48,25 @@ TEST(TensorSource, RenamedTensorsAndAliasesLeadToTheOldOnes) {
   EXPECT_EQ(renamed->description(), "memory");
 }
 
+TEST(TensorSource, AnImportedFileIsKnownByWhatItWasMadeOf) {
+  class Source : public TensorSource {
+   public:
+    explicit Source(std::map<std::string, std::string> metadata) : metadata_(std::move(metadata)) {}
+    std::string description() const override { return "a test's"; }
+    const StoredTensor* find(std::string_view) const override { return nullptr; }
+    std::vector<std::string> names() const override { return {}; }
+    const std::map<std::string, std::string>& metadata() const override { return metadata_; }
+    std::string hash() const override { return "own"; }
+
+   private:
+    std::map<std::string, std::string> metadata_;
+  };
+  using Metadata = std::map<std::string, std::string>;
+  EXPECT_EQ(weights_identity(Source(Metadata{})), "own");
+  EXPECT_EQ(weights_identity(Source(Metadata{{"source_sha256", ""}})), "own");
+  EXPECT_EQ(weights_identity(Source(Metadata{{"source_sha256", "published"}})), "published");
+}
+
 TEST(TensorSource, ThoseUnderAPrefixLoseItAndKeepTheSourceAlive) {
   auto under = tensors_under(three(), "net.");
   EXPECT_THAT(under->names(), ElementsAre("a", "b"));
