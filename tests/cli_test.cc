@@ -71,7 +71,7 @@ TEST(CommandLine, EveryComplaintSaysWhatIsAllowedAndEndsInTheReasonCode) {
       {{"bench", "match", "--repeat"}, "--repeat: its value is missing."},
       {{"export", "x", "--format", "kml"}, "'kml' is not allowed; allowed is csv, geojson, tum or"},
       {{"plan", "localize", "--width", "3"}, "--height is required."},
-      {{"bench"}, "a command is missing: match, memory or localize."},
+      {{"bench"}, "a command is missing: match, memory, models or localize."},
       {{"doctor", "--jsno"}, "'--jsno' is not known to doctor. Did you mean '--json'?"},
       {{"--threads", "-1", "doctor"}, "--threads: '-1' is not allowed; allowed is 0 to 1024."},
   };

