@@ -256,9 +256,7 @@ std::span<const std::uint32_t> Localizer::candidates_matched(const Frame& frame)
 }
 
 void Localizer::choose_turn(Frame& frame) const {
-  const std::size_t count =
-      std::min<std::size_t>(frame.candidate_images.size(), std::size_t(matcher_->max_candidates()));
-  const std::span<const std::uint32_t> images(frame.candidate_images.data(), count);
+  const std::span<const std::uint32_t> images = candidates_matched(frame);
   if (!matcher_->needs_turn()) {
     for (const std::uint32_t image : images) frame.turned.push_back({image, 0});
     return;

@@ -7,6 +7,7 @@
 
 #include "skyfix/base/error.h"
 #include "skyfix/localize/world_testing.h"
+#include "skyfix/models/mast3r/testing.h"
 #include "skyfix/nn/synthetic_weights.h"
 
 namespace skyfix {
@@ -15,21 +16,8 @@ namespace {
 // Synthetic weights in a small size: what is found means nothing, where it is does.
 std::shared_ptr<const Mast3r> tiny() {
   static const auto network = [] {
-    Mast3rConfig config;
-    config.encoder_width = 32;
-    config.encoder_depth = 2;
-    config.encoder_heads = 2;
-    config.decoder_width = 24;
-    config.decoder_depth = 4;
-    config.decoder_heads = 2;
-    config.encoder_hidden = 128;
-    config.decoder_hidden = 96;
-    config.descriptor_size = 8;
-    config.descriptor_hidden = 224;
-    config.fused_width = 16;
-    config.last_width = 8;
-    config.level_widths = {8, 12, 16, 24};
-    return std::make_shared<Mast3r>(make_synthetic_source(), config, Mast3rOptions{});
+    return std::make_shared<Mast3r>(make_synthetic_source(), mast3r::tiny_config(),
+                                    Mast3rOptions{});
   }();
   return network;
 }

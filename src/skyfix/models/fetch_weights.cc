@@ -87,9 +87,7 @@ bool is_published(const FoundWeights& place, const KnownModel& model) {
   std::error_code failure;
   if (!fs::is_regular_file(place.file, failure)) return false;
   try {
-    const auto source = open_tensor_file(place.file, place.member);
-    const auto from = source->metadata().find("source_sha256");
-    return (from != source->metadata().end() ? from->second : source->hash()) == model.sha256;
+    return weights_identity(*open_tensor_file(place.file, place.member)) == model.sha256;
   } catch (const Error&) {
     return false;  // damaged, or another file of that name
   }
