@@ -14,21 +14,23 @@ BELOW = {
     'base': [],
     'geo': ['base'],
     'image': ['base', 'geo'],
+    'frames': ['base', 'geo', 'image'],
     'map': ['base', 'geo'],
     'simulate': ['base', 'geo', 'image', 'map'],
     'memory': ['base'],
     'nn': ['base', 'memory'],
     'models': ['base', 'memory', 'nn'],
+    'stream': ['base', 'geo', 'image', 'frames', 'memory', 'nn', 'models'],
     'features': ['base', 'geo', 'image', 'map', 'memory', 'nn', 'models'],
     'match': ['base', 'memory'],
     'solve': ['base', 'geo'],
     'retrieval': ['base', 'geo', 'image', 'map', 'memory', 'nn', 'models', 'features'],
-    'localize': ['base', 'geo', 'image', 'map', 'memory', 'nn', 'models', 'features', 'retrieval', 'match',
-                 'solve'],
-    'report': ['base', 'geo', 'image', 'map', 'memory', 'nn', 'models', 'features', 'retrieval', 'match',
-               'solve', 'localize'],
-    'cli': ['base', 'geo', 'image', 'map', 'memory', 'nn', 'models', 'simulate', 'features', 'retrieval',
-            'match', 'solve', 'localize', 'report'],
+    'localize': ['base', 'geo', 'image', 'frames', 'map', 'memory', 'nn', 'models', 'features', 'retrieval',
+                 'match', 'solve'],
+    'report': ['base', 'geo', 'image', 'frames', 'map', 'memory', 'nn', 'models', 'stream', 'features',
+               'retrieval', 'match', 'solve', 'localize'],
+    'cli': ['base', 'geo', 'image', 'frames', 'map', 'memory', 'nn', 'models', 'stream', 'simulate',
+            'features', 'retrieval', 'match', 'solve', 'localize', 'report'],
 }
 # Tests may also stand on the synthetic world.
 TEST_EXTRA = {room: ['simulate'] for room in
@@ -44,9 +46,9 @@ THIRD_PARTY = {
     'exempi/': {'image'},
     'CLI/': {'cli'},
     # Slow to compile: a change elsewhere must not wait for them.
-    'ATen/': {'match', 'memory', 'models', 'nn'},
-    'c10/': {'match', 'memory', 'models', 'nn'},
-    'torch/': {'match', 'memory', 'models', 'nn'},
+    'ATen/': {'match', 'memory', 'models', 'nn', 'stream'},
+    'c10/': {'match', 'memory', 'models', 'nn', 'stream'},
+    'torch/': {'match', 'memory', 'models', 'nn', 'stream'},
 }
 
 
