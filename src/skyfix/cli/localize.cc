@@ -96,23 +96,12 @@ Json configuration_of(const LocalizeArguments& arguments, const Map& map,
   return json;
 }
 
-// Names, sizes and times of the photos: a run is not gone on with over replaced photos.
-std::string fingerprint_of(const InputList& input) {
-  std::string text;
-  for (const InputPhoto& photo : input.photos) {
-    std::error_code failure;
-    const auto size = fs::file_size(photo.path, failure);
-    const auto time = fs::last_write_time(photo.path, failure).time_since_epoch().count();
-    text += fmt::format("{}\n{}\n{}\n", photo.name, failure ? 0 : size, failure ? 0 : time);
-  }
-  return sha256_hex(text);
-}
-
 RunSetup setup_of(const LocalizeArguments& arguments, const Map& map, const InputList& input,
                   const OpenMethods& methods, const Compute& compute) {
   RunSetup setup;
   setup.configuration = configuration_of(arguments, map, methods);
-  setup.configuration["photos_sha256"] = fingerprint_of(input);
+  setup.configuration["photos_sha256"] = sha256_hex(photo_fingerprint(input.photos));
+  // (A run is not gone on with over replaced photos.)
   setup.about["map"] = fs::absolute(arguments.map).string();
   setup.about["input"] = fs::absolute(arguments.input).string();
   setup.about["revision"] = std::string(git_revision());

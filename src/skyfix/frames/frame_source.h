@@ -77,13 +77,13 @@ DropPolicy drop_policy_from_name(std::string_view name);  // throws Error(bad_op
 
 struct FrameSourceOptions {
   // Photo, folder, list (.txt .lst .list), video file, "rtsp://...", "/dev/videoN", "-".
-  std::string input;
+  std::string input = {};
   double fps = 0;           // 0 = every frame; else every max(1, round(source fps / fps))-th
   std::int64_t stride = 1;  // keep every n-th of what --fps left
   std::int64_t first = 1;   // first and last frame of the input, from 1, inclusive; -1 = the end
   std::int64_t last = -1;
-  std::filesystem::path srt;  // side file of a video; empty = NAME.SRT or NAME.srt beside it
-  int queue_frames = 8;       // bound of a live source's queue
+  std::filesystem::path srt = {};  // side file of a video; empty = NAME.SRT or NAME.srt beside it
+  int queue_frames = 8;            // bound of a live source's queue
   DropPolicy drop = DropPolicy::oldest;
   // Of "-": "mjpeg" or "rgb24:WIDTHxHEIGHT@FPS".
   std::string pipe_format = "mjpeg";

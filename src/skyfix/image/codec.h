@@ -35,6 +35,10 @@ inline int scaled_side(int side, int long_side, int longer) {
   return std::max(1, static_cast<int>(std::lround(double(side) * long_side / longer)));
 }
 
+// Lays pixels whose last channel (of 2 or 4) is their opacity over white; 1 or 3 channels. In
+// `premultiplied` pixels the colours are multiplied with it already.
+Image over_white(const Image& image, bool premultiplied = false);
+
 // Grey or RGB as wanted, from grey or RGB.
 Image to_channels(Image image, int channels);
 

@@ -105,6 +105,22 @@ Image codec::blank_image(int width, int height, int channels) {
   return image;
 }
 
+Image codec::over_white(const Image& image, bool premultiplied) {
+  const int colours = image.channels - 1;
+  Image out = blank_image(image.width, image.height, colours);
+  const std::uint8_t* from = image.pixels.data();
+  for (std::uint8_t* to = out.pixels.data(); to != out.pixels.data() + out.pixels.size();) {
+    const int alpha = from[colours];
+    for (int c = 0; c < colours; ++c, ++from, ++to) {
+      const int weight = premultiplied ? 255 : alpha;
+      *to = static_cast<std::uint8_t>(
+          std::min(255, (*from * weight + 255 * (255 - alpha) + 127) / 255));
+    }
+    ++from;
+  }
+  return out;
+}
+
 bool looks_like_image_name(const fs::path& file) {
   const std::string name = file.filename().string();
   if (name.empty() || name.front() == '.') return false;

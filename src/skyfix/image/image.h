@@ -29,6 +29,12 @@ struct ImageInfo {
   std::string format;  // "jpeg", "png", "tiff"
 };
 
+// What becomes of transparency.
+enum class Alpha {
+  drop,        // the colours as they are stored
+  over_white,  // laid over opaque white, rounded
+};
+
 struct DecodeOptions {
   bool grey = true;             // else RGB
   double max_megapixels = 400;  // more is refused before any allocation
@@ -36,13 +42,14 @@ struct DecodeOptions {
   // resized, others are resized after decoding; the result's long side is exactly this where the
   // file is larger, and the file's own size where it is smaller.
   int long_side = 0;
+  Alpha alpha = Alpha::drop;
 };
 
 // Format and size from the header alone. Throws Error(unreadable_file | not_an_image |
 // corrupt_image).
 ImageInfo probe_image(const std::filesystem::path& file);
 
-// JPEG (grey, YCbCr, CMYK), PNG (8 and 16 bit, palette, alpha dropped), TIFF. 16-bit samples are
+// JPEG (grey, YCbCr, CMYK), PNG (8 and 16 bit, palette), TIFF. 16-bit samples are
 // reduced to 8. Throws Error(unreadable_file | not_an_image | corrupt_image | unsupported_image |
 // image_too_large). A cut-off JPEG is corrupt_image even where a part could be shown.
 Image decode_image(const std::filesystem::path& file, const DecodeOptions& options = {});
@@ -74,6 +81,8 @@ Image resize(const Image& image, int width, int height);
 Image shrink_to(const Image& image, int long_side_px);
 // Turned by `quarters` x 90 degrees clockwise, without loss.
 Image turn(const Image& image, int quarters);
+// As it is to be shown, by EXIF's orientation (1..8; anything else is 1): turned and mirrored.
+Image upright(const Image& image, int exif_orientation);
 // Gaussian blur; sigma in pixels.
 Image blur(const Image& image, double sigma_px);
 // (Rec. 601 luma.)

@@ -51,16 +51,22 @@ class PngReader {
 
   int width() const { return static_cast<int>(png_get_image_width(png_, info_)); }
   int height() const { return static_cast<int>(png_get_image_height(png_, info_)); }
+  bool has_alpha() const {
+    return (png_get_color_type(png_, info_) & PNG_COLOR_MASK_ALPHA) != 0 ||
+           png_get_valid(png_, info_, PNG_INFO_tRNS) != 0;
+  }
   bool has_colour() const { return (png_get_color_type(png_, info_) & PNG_COLOR_MASK_COLOR) != 0; }
 
-  // 1 channel for grey files, else 3.
-  Image read_pixels() {
-    const int channels = has_colour() ? 3 : 1;
+  // 1 channel for grey files, else 3; with opacity, where the file has it and it is wanted, one
+  // more.
+  Image read_pixels(bool keep_alpha) {
+    const bool opacity = keep_alpha && has_alpha();
+    const int channels = (has_colour() ? 3 : 1) + (opacity ? 1 : 0);
     int passes = 1;
-    run([this, &passes] {
+    run([this, &passes, opacity] {
       png_set_expand(png_);
       png_set_scale_16(png_);
-      png_set_strip_alpha(png_);
+      if (!opacity) png_set_strip_alpha(png_);
       passes = png_set_interlace_handling(png_);
       png_read_update_info(png_, info_);
     });
@@ -153,7 +159,9 @@ ImageInfo codec::probe_png(Bytes bytes) {
 Image codec::decode_png(Bytes bytes, const DecodeOptions& options) {
   PngReader reader(bytes);
   reader.read_header();
-  return to_channels(reader.read_pixels(), options.grey ? 1 : 3);
+  Image image = reader.read_pixels(options.alpha == Alpha::over_white);
+  if (image.channels == 2 || image.channels == 4) image = over_white(image);
+  return to_channels(std::move(image), options.grey ? 1 : 3);
 }
 
 std::string encode_png(const Image& image) {

@@ -88,6 +88,32 @@ TEST(Png, PaletteWithTransparency) {
             (std::vector<std::uint8_t>{0, 128, 255, 255, 0, 0, 0, 128, 255}));
 }
 
+TEST(Png, TransparencyLiesOverWhiteWhereThatIsWanted) {
+  const auto over_white = [](const std::string& bytes, bool grey) {
+    return decode_image_bytes(bytes_of(bytes), {.grey = grey, .alpha = Alpha::over_white}).pixels;
+  };
+  const std::vector<png_byte> row = {10, 20, 30, 0, 40, 50, 60, 128, 1, 2, 3, 255};
+  const std::string colour = special_png(3, 1, {row}, {.colour_type = PNG_COLOR_TYPE_RGB_ALPHA});
+  // (40 * 128 + 255 * 127 + 127) / 255 = 147.58
+  EXPECT_EQ(over_white(colour, false),
+            (std::vector<std::uint8_t>{255, 255, 255, 147, 152, 157, 1, 2, 3}));
+  const std::string grey =
+      special_png(2, 1, {{77, 0, 88, 255}}, {.colour_type = PNG_COLOR_TYPE_GRAY_ALPHA});
+  EXPECT_EQ(over_white(grey, true), (std::vector<std::uint8_t>{255, 88}));
+  const auto palette = [](png_structp png, png_infop info) {
+    const png_color colours[] = {{255, 0, 0}, {0, 128, 255}};
+    png_set_PLTE(png, info, colours, 2);
+    png_byte alpha[] = {0, 255};
+    png_set_tRNS(png, info, alpha, 2, nullptr);
+  };
+  const std::string few =
+      special_png(2, 1, {{0b10000000}},
+                  {.colour_type = PNG_COLOR_TYPE_PALETTE, .bit_depth = 1, .more = palette});
+  EXPECT_EQ(over_white(few, false), (std::vector<std::uint8_t>{0, 128, 255, 255, 255, 255}));
+  const Image opaque = waves(20, 10, 3);
+  EXPECT_EQ(over_white(encode_png(opaque), false), opaque.pixels);
+}
+
 TEST(Png, FewBitsOfGreyAreSpread) {
   // Two bits a pixel: 0 1 2 3.
   const std::string bytes =

@@ -1,5 +1,5 @@
 // TIFF decoding with libtiff: 8 and 16 bit grey and RGB in strips or tiles by our own loops (exact
-// rounding, alpha dropped), the rarer kinds (palette, bilevel, YCbCr, CMYK) by libtiff's converter.
+// rounding), the rarer kinds (palette, bilevel, YCbCr, CMYK) by libtiff's converter.
 #include <algorithm>
 #include <cstring>
 #include <vector>
@@ -15,7 +15,9 @@ namespace {
 struct Layout {
   int bits = 8;      // per sample
   int samples = 1;   // per pixel in the file, alpha included
-  int channels = 1;  // of them kept: 1 or 3
+  int channels = 1;  // of them kept: 1 or 3, and opacity
+  bool opacity = false;
+  bool premultiplied = false;
   bool planar = false;
   bool white_is_zero = false;
   bool floating = false;
@@ -29,6 +31,17 @@ struct Layout {
             photometric == PHOTOMETRIC_RGB);
   }
 };
+
+// Opacity stands behind the colours. White-is-zero files have none that anybody writes.
+void keep_opacity(const TiffFile& file, Layout& layout) {
+  std::uint16_t count = 0;
+  const std::uint16_t* kinds = nullptr;
+  TIFFGetFieldDefaulted(file.handle(), TIFFTAG_EXTRASAMPLES, &count, &kinds);
+  if (count == 0 || layout.white_is_zero || layout.samples <= layout.channels) return;
+  layout.premultiplied = kinds[0] == EXTRASAMPLE_ASSOCALPHA;
+  layout.opacity = layout.premultiplied || kinds[0] == EXTRASAMPLE_UNASSALPHA;
+  if (layout.opacity) ++layout.channels;
+}
 
 Layout layout_of(const TiffFile& file) {
   Layout layout;
@@ -184,13 +197,15 @@ ImageInfo probe_tiff(Bytes bytes) {
 
 Image decode_tiff(Bytes bytes, const DecodeOptions& options) {
   const TiffFile file(bytes);
-  const Layout layout = layout_of(file);
+  Layout layout = layout_of(file);
+  if (layout.plain() && options.alpha == Alpha::over_white) keep_opacity(file, layout);
   if (layout.floating) {
     throw Error(Reason::unsupported_image,
                 "this TIFF holds signed or floating-point samples; convert it to 8 or 16 bits");
   }
-  return to_channels(layout.plain() ? read_plain(file, layout) : read_converted(file),
-                     options.grey ? 1 : 3);
+  Image image = layout.plain() ? read_plain(file, layout) : read_converted(file);
+  if (layout.opacity) image = over_white(image, layout.premultiplied);
+  return to_channels(std::move(image), options.grey ? 1 : 3);
 }
 
 }  // namespace skyfix::codec

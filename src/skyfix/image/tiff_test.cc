@@ -22,6 +22,7 @@ struct TiffSpec {
   std::uint16_t compression = COMPRESSION_NONE;
   std::uint16_t sample_format = SAMPLEFORMAT_UINT;
   std::uint16_t orientation = ORIENTATION_TOPLEFT;
+  std::uint16_t opacity = EXTRASAMPLE_UNASSALPHA;
 };
 
 constexpr int kTile = 32;
@@ -57,8 +58,7 @@ void set_tags(TIFF* tiff, const Image& image, const TiffSpec& spec) {
   TIFFSetField(tiff, TIFFTAG_PLANARCONFIG,
                spec.planar ? PLANARCONFIG_SEPARATE : PLANARCONFIG_CONTIG);
   if (spec.samples == 4 && spec.photometric == PHOTOMETRIC_RGB) {
-    std::uint16_t alpha = EXTRASAMPLE_UNASSALPHA;
-    TIFFSetField(tiff, TIFFTAG_EXTRASAMPLES, 1, &alpha);
+    TIFFSetField(tiff, TIFFTAG_EXTRASAMPLES, 1, &spec.opacity);
   }
 }
 
@@ -110,6 +110,32 @@ TEST(Tiff, ColourLayoutsComeBackExactly) {
               << tiled << planar << " " << bits << " " << samples;
         }
       }
+    }
+  }
+}
+
+TEST(Tiff, TransparencyLiesOverWhiteWhereThatIsWanted) {
+  const Image picture = blank(40, 40, 4);
+  for (const bool tiled : {false, true}) {
+    for (const bool planar : {false, true}) {
+      Image pixels = picture;
+      for (std::size_t i = 0; i < pixels.pixels.size(); i += 4) {
+        pixels.pixels[i] = 40;
+        pixels.pixels[i + 3] = i < 400 ? 0 : 128;
+      }
+      TiffSpec spec{.samples = 4, .tiled = tiled, .planar = planar};
+      const DecodeOptions options{.grey = false, .alpha = Alpha::over_white};
+      const Image plain = decode_image_bytes(bytes_of(special_tiff(pixels, spec)), options);
+      ASSERT_EQ(plain.channels, 3);
+      EXPECT_EQ(plain.pixels[0], 255);
+      EXPECT_EQ(plain.pixels[300], 147);
+      EXPECT_EQ(plain.pixels[301], 127);
+      spec.opacity = EXTRASAMPLE_ASSOCALPHA;
+      const Image multiplied = decode_image_bytes(bytes_of(special_tiff(pixels, spec)), options);
+      EXPECT_EQ(multiplied.pixels[0], 255);  // brighter than its opacity allows
+      EXPECT_EQ(multiplied.pixels[300], 167);
+      spec.opacity = EXTRASAMPLE_UNSPECIFIED;
+      EXPECT_EQ(decode_image_bytes(bytes_of(special_tiff(pixels, spec)), options).pixels[0], 40);
     }
   }
 }

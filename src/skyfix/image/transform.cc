@@ -55,6 +55,20 @@ Image turn(const Image& image, int quarters) {
   return out;
 }
 
+Image upright(const Image& image, int exif_orientation) {
+  // Quarters clockwise, after mirroring left and right where that is part of it.
+  constexpr int kQuarters[] = {0, 0, 0, 2, 2, 3, 1, 1, 3};
+  if (exif_orientation < 2 || exif_orientation > 8) return image;
+  const int quarters = kQuarters[exif_orientation];
+  const bool mirrored = exif_orientation == 2 || exif_orientation == 4 || exif_orientation == 5 ||
+                        exif_orientation == 7;
+  if (!mirrored) return turn(image, quarters);
+  Image flipped = codec::blank_image(image.width, image.height, image.channels);
+  cv::Mat to = view_of(flipped);
+  call_opencv([&] { cv::flip(view_of(image), to, 1); });
+  return turn(flipped, quarters);
+}
+
 Image blur(const Image& image, double sigma_px) {
   if (sigma_px <= 0) return image;
   Image out = codec::blank_image(image.width, image.height, image.channels);

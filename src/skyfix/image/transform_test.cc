@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <numeric>
+#include <utility>
 
 #include "skyfix/image/image.h"
 #include "skyfix/image/testing.h"
@@ -34,6 +36,39 @@ TEST(Transform, TurnsAddUpAndLoseNothing) {
     EXPECT_EQ(turned.pixels, turn(picture, quarters + 8).pixels);
   }
   EXPECT_EQ(turned.pixels, picture.pixels);
+}
+
+// EXIF says where the stored picture's first row and first column are in the one that is shown.
+TEST(Transform, UprightFollowsAllEightOrientations) {
+  const Image picture = waves(5, 3, 3);
+  const int w = 5, h = 3;
+  // Where the pixel (x, y) of the file is shown.
+  const std::function<std::pair<int, int>(int, int)> shown[] = {
+      [](int x, int y) { return std::pair(x, y); },
+      [&](int x, int y) { return std::pair(w - 1 - x, y); },          // row top, column right
+      [&](int x, int y) { return std::pair(w - 1 - x, h - 1 - y); },  // bottom, right
+      [&](int x, int y) { return std::pair(x, h - 1 - y); },          // bottom, left
+      [](int x, int y) { return std::pair(y, x); },                   // left, top
+      [&](int x, int y) { return std::pair(h - 1 - y, x); },          // right, top
+      [&](int x, int y) { return std::pair(h - 1 - y, w - 1 - x); },  // right, bottom
+      [&](int x, int y) { return std::pair(y, w - 1 - x); },          // left, bottom
+  };
+  for (int orientation = 1; orientation <= 8; ++orientation) {
+    const Image out = upright(picture, orientation);
+    ASSERT_EQ(out.width, orientation < 5 ? w : h);
+    ASSERT_EQ(out.height, orientation < 5 ? h : w);
+    for (int y = 0; y < h; ++y) {
+      for (int x = 0; x < w; ++x) {
+        const auto [to_x, to_y] = shown[orientation - 1](x, y);
+        for (int c = 0; c < 3; ++c) {
+          ASSERT_EQ(out.row(to_y)[3 * to_x + c], picture.row(y)[3 * x + c]) << orientation;
+        }
+      }
+    }
+  }
+  for (const int nonsense : {-1, 0, 9}) {
+    EXPECT_EQ(upright(picture, nonsense).pixels, picture.pixels);
+  }
 }
 
 TEST(Transform, ShrinkingAverages) {

@@ -15,7 +15,7 @@
 #include "skyfix/image/metadata.h"
 #include "skyfix/localize/fix.h"
 #include "skyfix/localize/heading.h"
-#include "skyfix/localize/input_list.h"
+#include "skyfix/frames/input_list.h"
 #include "skyfix/localize/map_matcher.h"
 #include "skyfix/localize/match_context.h"
 #include "skyfix/localize/query_camera.h"

@@ -3,8 +3,12 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
+#include <span>
 #include <string>
 #include <vector>
+
+#include "skyfix/frames/frame_source.h"
 
 namespace skyfix {
 
@@ -29,5 +33,14 @@ InputList list_input(const std::filesystem::path& input);
 // Keeps the photos from `first` to `last`, both counted from 1 and inclusive; last = -1 means the
 // end. Throws Error(bad_option) when the range is empty or starts below 1.
 void select_range(InputList& list, std::int64_t first, std::int64_t last);
+
+// By its name: .txt, .lst, .list.
+bool looks_like_list_name(const std::filesystem::path& file);
+
+// Names, sizes and times of the photos: whether they are those of an earlier run.
+std::string photo_fingerprint(std::span<const InputPhoto> photos);
+
+// The photos as frames; info() knows how many they are.
+std::unique_ptr<FrameSource> photo_frames(std::vector<InputPhoto> photos);
 
 }  // namespace skyfix

@@ -1,4 +1,6 @@
-#include "skyfix/localize/input_list.h"
+#include "skyfix/frames/input_list.h"
+
+#include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
 #include <set>
@@ -12,11 +14,6 @@ namespace skyfix {
 namespace fs = std::filesystem;
 
 namespace {
-
-bool looks_like_list_name(const fs::path& file) {
-  const std::string extension = to_lower(file.extension().string());
-  return extension == ".txt" || extension == ".lst" || extension == ".list";
-}
 
 void add_folder(const fs::path& folder, InputList& list) {
   std::error_code failure;
@@ -95,6 +92,22 @@ void add_list(const fs::path& file, InputList& list) {
 }
 
 }  // namespace
+
+bool looks_like_list_name(const fs::path& file) {
+  const std::string extension = to_lower(file.extension().string());
+  return extension == ".txt" || extension == ".lst" || extension == ".list";
+}
+
+std::string photo_fingerprint(std::span<const InputPhoto> photos) {
+  std::string text;
+  for (const InputPhoto& photo : photos) {
+    std::error_code failure;
+    const auto size = fs::file_size(photo.path, failure);
+    const auto time = fs::last_write_time(photo.path, failure).time_since_epoch().count();
+    text += fmt::format("{}\n{}\n{}\n", photo.name, failure ? 0 : size, failure ? 0 : time);
+  }
+  return text;
+}
 
 InputList list_input(const fs::path& input) {
   InputList list;

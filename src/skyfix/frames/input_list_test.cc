@@ -1,4 +1,4 @@
-#include "skyfix/localize/input_list.h"
+#include "skyfix/frames/input_list.h"
 
 #include <gmock/gmock.h>
 
