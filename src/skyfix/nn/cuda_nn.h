@@ -28,7 +28,8 @@ struct RotaryWork {
   int heads = 0;
   int head_size = 0;
   int parts = 1;
-  int element = 0;  // 0 float32, 1 float16, 2 bfloat16
+  bool neighbours = false;  // pairs (2 j, 2 j + 1), not (j, j + half)
+  int element = 0;          // 0 float32, 1 float16, 2 bfloat16
 };
 
 // What libskyfix_cuda.so exports as skyfix_cuda_nn().

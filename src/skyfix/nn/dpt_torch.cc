@@ -81,13 +81,24 @@ at::Tensor DptFusion::fuse(const Block& block, const at::Tensor& x, const at::Te
   return block.out(doubled);
 }
 
-at::Tensor DptFusion::operator()(const std::array<at::Tensor, 4>& pyramid) const {
-  at::Tensor fused = levels_[3](pyramid[3]);
+at::Tensor DptFusion::operator()(const std::array<at::Tensor, 4>& pyramid,
+                                 const OnMap& on_map) const {
+  const auto level_map = [&](int level) {
+    const at::Tensor map = levels_[level](pyramid[level]);
+    if (on_map) on_map("layer" + std::to_string(level + 1) + "_rn", map);
+    return map;
+  };
+  const auto fused_map = [&](int level, const at::Tensor& x, const at::Tensor& next) {
+    const at::Tensor map = fuse(blocks_[level], x, next);
+    if (on_map) on_map("refinenet" + std::to_string(level + 1), map);
+    return map;
+  };
+  at::Tensor fused = level_map(3);
   for (int level = 3; level > 0; --level) {
-    const at::Tensor next = levels_[level - 1](pyramid[level - 1]);
-    fused = fuse(blocks_[level], fused, next) + blocks_[level - 1].unit1(next);
+    const at::Tensor next = level_map(level - 1);
+    fused = fused_map(level, fused, next) + blocks_[level - 1].unit1(next);
   }
-  return fuse(blocks_[0], fused, {});
+  return fused_map(0, fused, {});
 }
 
 }  // namespace skyfix::nn

@@ -7,7 +7,9 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <string_view>
 
 #include "skyfix/nn/layers_torch.h"
 
@@ -49,7 +51,9 @@ class DptFusion {
  public:
   DptFusion() = default;
   DptFusion(const WeightReader& scratch, const DptFusionShape& shape);
-  at::Tensor operator()(const std::array<at::Tensor, 4>& pyramid) const;
+  // For tests: sees the levels' maps ("layer1_rn", finest) and each block's ("refinenet4" first).
+  using OnMap = std::function<void(const std::string& name, const at::Tensor& map)>;
+  at::Tensor operator()(const std::array<at::Tensor, 4>& pyramid, const OnMap& on_map = {}) const;
 
  private:
   struct ResidualUnit {

@@ -96,4 +96,11 @@ at::Tensor rotate_halves(const at::Tensor& x, const at::Tensor& sin, const at::T
   return (value * cos + turned * sin).to(x.scalar_type());
 }
 
+at::Tensor rotate_neighbours(const at::Tensor& x, const at::Tensor& sin, const at::Tensor& cos) {
+  const at::Tensor value = x.to(at::kFloat);
+  const auto pair = value.unflatten(-1, {-1, 2}).unbind(-1);
+  const at::Tensor turned = at::stack({pair[1].neg(), pair[0]}, -1).flatten(-2);
+  return (value * cos + turned * sin).to(x.scalar_type());
+}
+
 }  // namespace skyfix::nn

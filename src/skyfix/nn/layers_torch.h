@@ -91,5 +91,7 @@ at::Tensor join_heads(const at::Tensor& x);
 // [tokens, head size] in fp32; x is [B, heads, tokens, head size] of any precision and is turned in
 // fp32.
 at::Tensor rotate_halves(const at::Tensor& x, const at::Tensor& sin, const at::Tensor& cos);
+// The same for pairs of neighbouring entries (a, b): both have one angle.
+at::Tensor rotate_neighbours(const at::Tensor& x, const at::Tensor& sin, const at::Tensor& cos);
 
 }  // namespace skyfix::nn

@@ -1,4 +1,4 @@
-// Rotary code by halves, in place: a thread turns one pair of entries.
+// Rotary code, in place: a thread turns one pair of entries.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_runtime_api.h>
@@ -27,14 +27,15 @@ __global__ void rotary_kernel(RotaryWork work) {
   const std::int64_t token = index / pairs;
   const int pair = static_cast<int>(index - token * pairs);
   const int part = pair / half, column = pair - part * half;  // part of all heads' parts
+  const int entry = work.neighbours ? 2 * column : column, apart = work.neighbours ? 1 : half;
   Element* first = static_cast<Element*>(work.rows) + token * work.row_stride +
-                   static_cast<std::int64_t>(part) * 2 * half + column;
+                   static_cast<std::int64_t>(part) * 2 * half + entry;
   const std::int64_t table =
-      ((token % work.period) * work.parts + part % work.parts) * 2 * half + column;
-  const float a = widened(first[0]), b = widened(first[half]);
+      ((token % work.period) * work.parts + part % work.parts) * 2 * half + entry;
+  const float a = widened(first[0]), b = widened(first[apart]);
   narrow(__fadd_rn(__fmul_rn(a, work.cos[table]), __fmul_rn(-b, work.sin[table])), first);
-  narrow(__fadd_rn(__fmul_rn(b, work.cos[table + half]), __fmul_rn(a, work.sin[table + half])),
-         first + half);
+  narrow(__fadd_rn(__fmul_rn(b, work.cos[table + apart]), __fmul_rn(a, work.sin[table + apart])),
+         first + apart);
 }
 
 template <class Element>

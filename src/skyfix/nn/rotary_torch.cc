@@ -13,12 +13,19 @@ int element_of(at::ScalarType type) { return type == at::kFloat ? 0 : type == at
 
 }  // namespace
 
+at::Tensor angles_by_halves(const at::Tensor& positions, std::int64_t size, double base) {
+  const at::Tensor exponents = at::arange(0, size, 2, positions.options()) / double(size);
+  const at::Tensor angles = positions.unsqueeze(1) * at::pow(base, exponents).reciprocal();
+  return at::cat({angles, angles}, 1);
+}
+
 void rotate_heads_reference(at::Tensor& rows, const RotaryHeads& heads, const RotaryCode& code) {
   const std::int64_t part = heads.size / heads.parts;
   const at::Tensor turned =
       rows.narrow(-1, 0, heads.heads * heads.size).unflatten(-1, {heads.heads, heads.parts, part});
   const std::array<std::int64_t, 4> table{code.sin.size(0), 1, heads.parts, part};
-  turned.copy_(rotate_halves(turned, code.sin.view(table), code.cos.view(table)));
+  const auto rotate = heads.neighbours ? rotate_neighbours : rotate_halves;
+  turned.copy_(rotate(turned, code.sin.view(table), code.cos.view(table)));
 }
 
 void rotate_heads(at::Tensor& rows, const RotaryHeads& heads, const RotaryCode& code) {
@@ -35,6 +42,7 @@ void rotate_heads(at::Tensor& rows, const RotaryHeads& heads, const RotaryCode& 
   work.heads = static_cast<int>(heads.heads);
   work.head_size = static_cast<int>(heads.size);
   work.parts = static_cast<int>(heads.parts);
+  work.neighbours = heads.neighbours;
   work.element = element_of(rows.scalar_type());
   cuda->rotate(work);
 }

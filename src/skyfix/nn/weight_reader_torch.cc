@@ -96,6 +96,12 @@ struct WeightReader::Account {
   std::vector<std::string> missing;
   std::vector<std::string> misshaped;  // with both shapes
   std::vector<std::string> not_finite;
+  Figures figures;
+
+  void count(const at::Tensor& tensor) {
+    ++figures.tensors;
+    figures.values += tensor.numel();
+  }
 };
 
 WeightReader::WeightReader(std::shared_ptr<const TensorSource> source,
@@ -112,6 +118,7 @@ at::Tensor WeightReader::take(const std::string& name, at::IntArrayRef shape, at
   if (synthetic()) {
     at::Tensor made = at::empty(shape, at::kFloat);
     if (fill_synthetic(name, shape, {made.data_ptr<float>(), std::size_t(made.numel())})) {
+      account_->count(made);
       return made.to(device, type);
     }
     return required ? at::zeros(shape, at::dtype(type).device(device)) : at::Tensor();
@@ -128,6 +135,7 @@ at::Tensor WeightReader::take(const std::string& name, at::IntArrayRef shape, at
     return at::zeros(shape, at::dtype(type).device(device));
   }
   const at::Tensor view = view_of(*stored);
+  account_->count(view);
   if (!view.is_floating_point()) return view.to(device, view.scalar_type(), false, true);
   if (!view.isfinite().all().item<bool>()) account_->not_finite.push_back(name);
   return view.to(device, type, /*non_blocking=*/false, /*copy=*/true);
@@ -174,6 +182,8 @@ WeightReader WeightReader::in(Precision precision) const {
 }
 
 const NetworkPlacement& WeightReader::placement() const { return placement_; }
+
+WeightReader::Figures WeightReader::figures() const { return account_->figures; }
 
 void WeightReader::finish(std::string_view model) const {
   std::vector<std::string> unexpected;

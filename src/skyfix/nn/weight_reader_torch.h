@@ -42,6 +42,11 @@ class WeightReader {
   WeightReader under(std::string_view prefix) const;  // "blocks.0" -> names "blocks.0.NAME"
   WeightReader in(Precision precision) const;         // the same account, another precision
   const NetworkPlacement& placement() const;
+  // What was asked for and found or made so far, on this account.
+  struct Figures {
+    std::int64_t tensors = 0, values = 0;
+  };
+  Figures figures() const;
 
   // Throws Error(bad_weights) that lists (the first 20 of each) missing, misshaped, not finite and
   // unexpected tensors. `model` is named in it.

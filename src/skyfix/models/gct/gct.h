@@ -20,6 +20,7 @@ struct GctOptions {
   int camera_iterations = 4;
   bool camera_rotation = false;  // rotary positions in the camera head; off in every tool
   bool point_head = false;       // load and run it (the weights must have it, or be synthetic)
+  int frames_at_once = 8;        // in the dense heads: less memory, same results
 };
 
 // Thread-safe as long as each call has its own memory.

@@ -8,7 +8,10 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "skyfix/models/gct/gct.h"
 #include "skyfix/nn/weight_reader_torch.h"
@@ -91,6 +94,7 @@ class GctNetwork {
   const GctConfig& config() const;
   const GctOptions& options() const;
   const std::string& weights_hash() const;
+  nn::WeightReader::Figures weights() const;  // tensors and values read
 
  private:
   struct Parts;

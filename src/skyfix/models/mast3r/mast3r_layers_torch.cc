@@ -33,12 +33,8 @@ nn::Linear joined(const nn::Linear& first, const nn::Linear& second) {
 RotaryTable make_rotary_table(std::int64_t rows, std::int64_t columns, std::int64_t head_size,
                               double base, at::Device device) {
   const std::int64_t half = head_size / 2;
-  const auto fp32 = at::dtype(at::kFloat);
-  const at::Tensor exponents = at::arange(0, half, 2, fp32) / double(half);
-  const at::Tensor frequencies = at::pow(base, exponents).reciprocal();
-  const auto angles = [&](std::int64_t count) {  // [count, half], the same for both parts of a pair
-    const at::Tensor one = at::arange(count, fp32).unsqueeze(1) * frequencies;
-    return at::cat({one, one}, 1);
+  const auto angles = [&](std::int64_t count) {
+    return nn::angles_by_halves(at::arange(count, at::dtype(at::kFloat)), half, base);
   };
   const at::Tensor y = angles(rows).unsqueeze(1).expand({rows, columns, half});
   const at::Tensor x = angles(columns).unsqueeze(0).expand({rows, columns, half});
