@@ -9,6 +9,7 @@
 #include "bench/match_data.h"
 #include "bench/memory_benchmark.h"
 #include "bench/models_benchmark.h"
+#include "bench/twin_benchmark.h"
 #include "skyfix/base/byte_size.h"
 #include "skyfix/base/file.h"
 #include "skyfix/base/parallel.h"
@@ -174,6 +175,29 @@ BenchCommand add_models_command(CLI::App& parent, const int& threads) {
                   "dinov3/vitl16_synthetic.safetensors to compare with");
   app->add_option("--json", options.json, "Write the figures to this file too");
   return {app, [arguments, &threads] { return run_models(*arguments, threads); }};
+}
+
+BenchCommand add_twin_command(CLI::App& parent) {
+  CLI::App* app = parent.add_subcommand(
+      "xfeat-twin", "XFeat with LighterGlue on the CPU beside its Python package");
+  auto options = std::make_shared<TwinBenchmarkOptions>();
+  app->add_option("--python", options->python, "Python with the packages that the script names")
+      ->capture_default_str();
+  app->add_option("--script", options->script, "The twin")->capture_default_str();
+  app->add_option("--data", options->data, "Folder with reference.json, images and sparse")
+      ->required();
+  app->add_option("--weights-dir", options->weights_dir, "Folder to look for weights in first");
+  app->add_option("--features", options->features, "Of a photo, the strongest")
+      ->capture_default_str()
+      ->check(CLI::Range(16, 1 << 16));
+  app->add_option("--thread-counts", options->threads, "Each measured by itself, comma-separated")
+      ->delimiter(',')
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1024));
+  app->add_option("--repeat", options->repeat, "Rounds over all photos and pairs")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000));
+  return {app, [options] { return run_twin_benchmark(*options, std::cout); }};
 }
 
 }  // namespace skyfix::bench

@@ -24,5 +24,6 @@ BenchCommand add_match_command(CLI::App& parent, const int& threads);
 // `memory localize`.
 BenchCommand add_memory_command(CLI::App& parent, const int& threads);
 BenchCommand add_models_command(CLI::App& parent, const int& threads);
+BenchCommand add_twin_command(CLI::App& parent);
 
 }  // namespace skyfix::bench

