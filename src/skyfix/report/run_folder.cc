@@ -5,7 +5,6 @@
 #include "skyfix/base/file.h"
 #include "skyfix/base/hash.h"
 #include "skyfix/report/frame_path.h"
-#include "skyfix/report/record_file.h"
 #include "skyfix/report/record_reader.h"
 #include "skyfix/report/utf8.h"
 
@@ -13,15 +12,6 @@ namespace skyfix {
 namespace fs = std::filesystem;
 
 namespace {
-
-constexpr const char* kManifestFile = "run.json";
-constexpr const char* kRecordsFile = "records.jsonl";
-constexpr std::size_t kShownDifferences = 8;
-
-// What an atomic write leaves when the process dies in it.
-bool is_leftover(const fs::path& file) {
-  return file.filename().string().find(".json.partial-") != std::string::npos;
-}
 
 std::string frame_text(std::string_view line) {
   return parse_json(line, {Reason::bad_run, {}}, "record")
@@ -45,53 +35,10 @@ Json full_configuration(const RunSetup& setup) {
   return configuration;
 }
 
-void require_no_foreign_files(const fs::path& folder) {
-  std::error_code failure;
-  if (fs::exists(folder / kManifestFile, failure)) {
-    throw Error(Reason::unwritable_output,
-                "the folder holds a run already: go on with it by --resume, or give another --out",
-                folder);
-  }
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, failure)) {
-    if (is_leftover(entry.path())) continue;
-    throw Error(Reason::unwritable_output,
-                "the folder holds something that is not a run (" +
-                    utf8_text(entry.path().filename().string()) +
-                    "): give an empty or a new folder as --out",
-                folder);
-  }
-  if (failure) {
-    throw Error(Reason::unwritable_output, "cannot list the folder: " + failure.message(), folder);
-  }
-}
-
-void require_same_configuration(const Json& manifest, const Json& configuration,
-                                const fs::path& folder) {
-  const std::vector<std::string> differences =
-      configuration_differences(manifest["configuration"], configuration);
-  if (differences.empty()) return;
-  std::string message = "the run was made with other settings:";
-  for (std::size_t i = 0; i < std::min(differences.size(), kShownDifferences); ++i) {
-    message += "\n  " + differences[i];
-  }
-  if (differences.size() > kShownDifferences) {
-    message += "\n  and " + std::to_string(differences.size() - kShownDifferences) + " more";
-  }
-  throw Error(Reason::run_mismatch, message + "\nRepeat them, or give another --out.", folder);
-}
-
-// Lines parsed, the last one left out when it is not a record (power lost while it was written).
 std::vector<Record> parse_lines(std::vector<std::string>& lines, const fs::path& file) {
-  std::vector<Record> records;
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    try {
-      records.push_back(parse_record(lines[i], "line " + std::to_string(i + 1), file));
-    } catch (const Error&) {
-      if (i + 1 < lines.size()) throw;
-      lines.pop_back();
-    }
-  }
-  return records;
+  return parse_journal_lines(lines, [&](const std::string& line, const std::string& where) {
+    return parse_record(line, where, file);
+  });
 }
 
 void require_input_order(std::vector<Record>& records, const std::vector<RunInput>& inputs,
@@ -110,15 +57,6 @@ void require_input_order(std::vector<Record>& records, const std::vector<RunInpu
   }
 }
 
-void remove_leftovers(const fs::path& folder) {
-  std::error_code ignored;
-  std::vector<fs::path> leftovers;
-  for (const auto& entry : fs::recursive_directory_iterator(folder, ignored)) {
-    if (is_leftover(entry.path())) leftovers.push_back(entry.path());
-  }
-  for (const fs::path& file : leftovers) fs::remove(file, ignored);
-}
-
 void restore_frame_files(const fs::path& folder, const std::vector<RunInput>& inputs,
                          const std::vector<std::string>& lines) {
   for (std::size_t i = 0; i < lines.size(); ++i) {
@@ -133,11 +71,9 @@ void restore_frame_files(const fs::path& folder, const std::vector<RunInput>& in
 }  // namespace
 
 struct RunFolder::Data {
-  fs::path folder;
+  RunJournal journal;
   std::vector<RunInput> inputs;
   RecordHost host;
-  Json manifest;
-  RecordFile file;
   std::vector<Record> recorded;
   RunCounts counts;
   RunMemory memory;
@@ -145,20 +81,15 @@ struct RunFolder::Data {
   std::size_t next = 0;  // input whose record is due
   std::size_t taken_again = 0;
 
-  Data(const fs::path& run_folder, const RunSetup& setup, Json run_manifest)
-      : folder(run_folder),
+  Data(RunJournal run_journal, const RunSetup& setup)
+      : journal(std::move(run_journal)),
         inputs(setup.inputs),
         host(setup.host),
-        manifest(std::move(run_manifest)),
-        file(run_folder / kRecordsFile),
         memory_limits(setup.memory_limits) {}
 
-  void write_manifest(RunState state) {
-    manifest["state"] = run_state_name(state);
-    write_counts(counts, manifest);
-    write_memory(memory, memory_limits, manifest);
-    write_file_atomic(folder / kManifestFile,
-                      manifest.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+  void note_figures() {
+    write_counts(counts, journal.manifest());
+    write_memory(memory, memory_limits, journal.manifest());
   }
 
   void count(const Fix& fix) {
@@ -167,16 +98,12 @@ struct RunFolder::Data {
   }
 
   void read_back() {
-    const fs::path path = folder / kRecordsFile;
-    std::vector<std::string> lines = whole_lines(read_file(path));
-    recorded = parse_lines(lines, path);
-    require_input_order(recorded, inputs, path);
+    std::vector<std::string> lines = journal.read_lines();
+    recorded = parse_lines(lines, journal.records_path());
+    require_input_order(recorded, inputs, journal.records_path());
     drop_starved(lines);
-    std::size_t bytes = 0;
-    for (const std::string& line : lines) bytes += line.size() + 1;
-    file.truncate(bytes);
-    remove_leftovers(folder);
-    restore_frame_files(folder, inputs, lines);
+    journal.keep_lines(lines);
+    restore_frame_files(journal.folder(), inputs, lines);
     for (const Record& record : recorded) count(record.fix);
     next = recorded.size();
   }
@@ -190,26 +117,12 @@ struct RunFolder::Data {
     taken_again = static_cast<std::size_t>(recorded.end() - first);
     for (auto record = first; record != recorded.end(); ++record) {
       std::error_code ignored;
-      fs::remove(folder / frame_record_path(record->fix.name), ignored);
+      fs::remove(journal.folder() / frame_record_path(record->fix.name), ignored);
     }
     recorded.erase(first, recorded.end());
     lines.resize(recorded.size());
   }
 };
-
-std::string_view run_state_name(RunState state) {
-  switch (state) {
-    case RunState::running:
-      return "running";
-    case RunState::finished:
-      return "finished";
-    case RunState::cancelled:
-      return "cancelled";
-    case RunState::stopped:
-      return "stopped";
-  }
-  return "running";
-}
 
 RunFolder::RunFolder(std::unique_ptr<Data> data) : data_(std::move(data)) {}
 RunFolder::RunFolder(RunFolder&&) noexcept = default;
@@ -217,38 +130,21 @@ RunFolder& RunFolder::operator=(RunFolder&&) noexcept = default;
 RunFolder::~RunFolder() = default;
 
 RunFolder RunFolder::create(const fs::path& folder, const RunSetup& setup) {
-  make_folder(folder);
-  require_no_foreign_files(folder);
-  remove_leftovers(folder);
-  Json manifest;
-  manifest["schema"] = kRunSchema;
-  manifest["state"] = run_state_name(RunState::running);
-  manifest["configuration"] = full_configuration(setup);
-  manifest["configuration_sha256"] = configuration_hash(manifest["configuration"]);
-  manifest["about"] = setup.about;
-  manifest["started"] = utc_now();
-  manifest["resumed"] = Json::array();
-  manifest["finished"] = nullptr;
-  manifest["stopped_because"] = nullptr;
-  // The manifest comes first: a folder with records always says what they were made with.
-  write_counts({}, manifest);
-  write_file_atomic(folder / kManifestFile,
-                    manifest.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
-  return RunFolder(std::make_unique<Data>(folder, setup, std::move(manifest)));
+  Json counts = Json::object();
+  write_counts({}, counts);
+  RunJournal journal =
+      RunJournal::create(folder, {kRunSchema, full_configuration(setup), setup.about}, counts);
+  return RunFolder(std::make_unique<Data>(std::move(journal), setup));
 }
 
 RunFolder RunFolder::resume(const fs::path& folder, const RunSetup& setup) {
-  const fs::path manifest_file = folder / kManifestFile;
-  std::error_code ignored;
-  if (!fs::exists(manifest_file, ignored)) return create(folder, setup);
-  Json manifest = parse_manifest(read_file(manifest_file), manifest_file);
-  require_same_configuration(manifest, full_configuration(setup), folder);
-  auto data = std::make_unique<Data>(folder, setup, std::move(manifest));
+  if (!RunJournal::exists(folder)) return create(folder, setup);
+  auto data = std::make_unique<Data>(
+      RunJournal::open(folder, {kRunSchema, full_configuration(setup), setup.about}), setup);
   data->read_back();
-  data->manifest["resumed"].push_back(utc_now());
-  data->manifest["finished"] = nullptr;
-  data->manifest["stopped_because"] = nullptr;
-  data->write_manifest(RunState::running);
+  data->journal.note_resumed();
+  data->note_figures();
+  data->journal.write(RunState::running);
   return RunFolder(std::move(data));
 }
 
@@ -270,13 +166,13 @@ void RunFolder::append(const Record& record) {
   if (data.next >= data.inputs.size() || fix.index != data.inputs[data.next].index ||
       fix.name != data.inputs[data.next].name) {
     throw Error(Reason::internal, "the record of " + utf8_text(fix.name) + " is not the next due",
-                data.folder);
+                data.journal.folder());
   }
   const std::string line = json_line(record_json(record, data.host));
-  data.file.append(line);
+  data.journal.append(line);
   ++data.next;
   data.count(fix);
-  write_file_atomic(data.folder / frame_record_path(fix.name), frame_text(line));
+  write_file_atomic(data.journal.folder() / frame_record_path(fix.name), frame_text(line));
 }
 
 std::size_t RunFolder::taken_again() const { return data_->taken_again; }
@@ -285,26 +181,20 @@ const RunCounts& RunFolder::counts() const { return data_->counts; }
 
 void RunFolder::finish(RunState state, const std::string& because) {
   if (state == RunState::finished && data_->next < data_->inputs.size()) {
-    throw Error(Reason::internal, "the run is finished and lacks records", data_->folder);
+    throw Error(Reason::internal, "the run is finished and lacks records", data_->journal.folder());
   }
-  data_->file.sync();
-  data_->manifest["finished"] = utc_now();
-  data_->manifest["stopped_because"] = because.empty() ? Json(nullptr) : Json(utf8_text(because));
-  data_->write_manifest(state);
+  data_->note_figures();
+  data_->journal.finish(state, because);
 }
 
 RunContents read_run(const fs::path& folder) {
-  RunContents run;
-  const fs::path manifest_file = folder / kManifestFile;
-  run.manifest = parse_manifest(read_file(manifest_file), manifest_file);
-  const fs::path records_file = folder / kRecordsFile;
-  if (!fs::exists(records_file)) return run;  // killed before the first frame
-  run.lines = whole_lines(read_file(records_file));
-  run.records = parse_lines(run.lines, records_file);
+  JournalContents journal = read_journal(folder, kRunSchema);
+  RunContents run{std::move(journal.manifest), std::move(journal.lines), {}};
+  run.records = parse_lines(run.lines, journal.records_file);
   for (std::size_t i = 1; i < run.records.size(); ++i) {
     if (run.records[i].fix.index > run.records[i - 1].fix.index) continue;
     throw Error(Reason::bad_run, "line " + std::to_string(i + 1) + " is out of order",
-                records_file);
+                journal.records_file);
   }
   return run;
 }

@@ -12,6 +12,7 @@
 
 #include "skyfix/localize/runner.h"
 #include "skyfix/report/record.h"
+#include "skyfix/report/run_journal.h"
 #include "skyfix/report/run_manifest.h"
 
 namespace skyfix {
@@ -33,10 +34,6 @@ struct RunSetup {
   Json memory_limits =
       Json::object();  // device, budget_mib, cap_mib; begins the manifest's `memory`
 };
-
-// cancelled: by the user; stopped: by a failure.
-enum class RunState { running, finished, cancelled, stopped };
-std::string_view run_state_name(RunState state);
 
 class RunFolder {
  public:

@@ -124,13 +124,16 @@ std::string utc_now() {
                      utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec);
 }
 
-Json parse_manifest(std::string_view text, const std::filesystem::path& file) {
+Json parse_manifest(std::string_view text, const std::filesystem::path& file,
+                    std::string_view schema) {
   const JsonSource source{Reason::bad_run, file};
   Json manifest = parse_json(text, source, "run manifest");
   const JsonFields fields(manifest, source, "run manifest");
-  if (fields.text("schema") != kRunSchema) {
-    fields.fail("schema", "must be \"" + std::string(kRunSchema) +
-                              "\": the run was written by another version");
+  if (const std::string found = fields.text("schema"); found != schema) {
+    const bool other_job = found == kRunSchema || found == kStreamRunSchema;
+    fields.fail("schema", "must be \"" + std::string(schema) + "\", not \"" + found + "\": " +
+                              (other_job ? "the run is of another job (localize, reconstruct)"
+                                         : "the run was written by another version"));
   }
   const std::string hash = fields.text("configuration_sha256");
   if (configuration_hash(fields.object("configuration").value()) != hash) {

@@ -17,7 +17,8 @@
 
 namespace skyfix {
 
-inline constexpr std::string_view kRunSchema = "skyfix-run-1";
+inline constexpr std::string_view kRunSchema = "skyfix-run-1";               // localize
+inline constexpr std::string_view kStreamRunSchema = "skyfix-stream-run-1";  // reconstruct
 
 // Frames by what became of them.
 struct RunCounts {
@@ -62,6 +63,7 @@ void write_memory(const RunMemory& memory, const Json& limits, Json& manifest);
 std::string utc_now();
 
 // Checks schema and configuration hash. Throws Error(bad_run).
-Json parse_manifest(std::string_view text, const std::filesystem::path& file);
+Json parse_manifest(std::string_view text, const std::filesystem::path& file,
+                    std::string_view schema = kRunSchema);
 
 }  // namespace skyfix
