@@ -17,7 +17,7 @@ function(skyfix_room name)
   set_property(GLOBAL APPEND PROPERTY SKYFIX_CUDA_SOURCES ${cuda})
   set(tests ${sources})
   set(fuzzers ${sources})
-  list(FILTER sources EXCLUDE REGEX "(_test|_fuzz|_cuda|_torch|/main)\\.cc$")
+  list(FILTER sources EXCLUDE REGEX "(_test|_fuzz|_cuda|_torch|_ffmpeg|/main)\\.cc$")
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
   # Tests of *_torch.cc that look at tensors themselves: NAME_torch_test.cc.
   set(torch_tests ${tests})

@@ -2,7 +2,9 @@
 
 #include <ATen/ops/_flash_attention_forward.h>
 #include <ATen/ops/_scaled_dot_product_cudnn_attention.h>
+#include <ATen/ops/_scaled_dot_product_efficient_attention.h>
 #include <ATen/ops/_scaled_dot_product_flash_attention.h>
+#include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu.h>
 
 #include <cassert>
 #include <limits>
@@ -16,34 +18,63 @@ namespace {
 // [tokens, heads, size] as the batched operators want it, without a copy.
 at::Tensor by_heads(const at::Tensor& rows) { return rows.transpose(0, 1).unsqueeze(0); }
 
-// Explicit, in fp32: what the fused kernels are measured by, and the CPU's way.
-AttentionPart attend_explicitly(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+AttentionPart without_keys(const at::Tensor& q) {
+  return {at::zeros_like(q), at::full({q.size(1), q.size(0)}, -std::numeric_limits<float>::infinity(),
+                                      q.options().dtype(at::kFloat))};
+}
+
+AttentionPart by_rows(const at::Tensor& out, const at::Tensor& log_sum, const at::Tensor& q) {
+  return {out.squeeze(0).transpose(0, 1),
+          log_sum.reshape({q.size(1), -1}).narrow(1, 0, q.size(0)).to(at::kFloat)};
+}
+
+AttentionPart attend_on_cpu(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                            double scale) {
+  const auto [out, log_sum] = at::_scaled_dot_product_flash_attention_for_cpu(
+      by_heads(q), by_heads(k), by_heads(v), 0.0, false, std::nullopt, scale);
+  return by_rows(out, log_sum, q);
+}
+
+// The fp32 way of a GPU; its sums are padded to whole blocks of queries.
+AttentionPart attend_efficiently(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                                 double scale) {
+  const auto found = at::_scaled_dot_product_efficient_attention(
+      by_heads(q), by_heads(k), by_heads(v), std::nullopt, true, 0.0, false, scale);
+  return by_rows(std::get<0>(found), std::get<1>(found), q);
+}
+
+// The fused kernels of a GPU know half precision only.
+AttentionPart attend_without_half(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                                  double scale) {
+  if (k.size(0) == 0) return without_keys(q);
+  return q.is_cuda() ? attend_efficiently(q, k, v, scale) : attend_on_cpu(q, k, v, scale);
+}
+
+}  // namespace
+
+AttentionPart attend_part_reference(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                                 double scale) {
-  if (k.size(0) == 0) {
-    return {at::zeros_like(q),
-            at::full({q.size(1), q.size(0)}, -std::numeric_limits<float>::infinity(),
-                     q.options().dtype(at::kFloat))};
-  }
+  if (k.size(0) == 0) return without_keys(q);
   const auto heads = [](const at::Tensor& rows) { return rows.transpose(0, 1).to(at::kFloat); };
   const at::Tensor scores = at::matmul(heads(q), heads(k).transpose(1, 2)) * scale;
   const at::Tensor out = at::matmul(at::softmax(scores, -1), heads(v));
   return {out.transpose(0, 1).contiguous().to(q.scalar_type()), at::logsumexp(scores, -1)};
 }
 
+namespace {
+
 AttentionPart attend_flash(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                            double scale) {
   const auto found = at::_scaled_dot_product_flash_attention(by_heads(q), by_heads(k), by_heads(v),
                                                              0.0, false, false, scale);
-  return {std::get<0>(found).squeeze(0).transpose(0, 1),
-          std::get<1>(found).reshape({q.size(1), q.size(0)})};
+  return by_rows(std::get<0>(found), std::get<1>(found), q);
 }
 
 AttentionPart attend_cudnn(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                            double scale) {
   const auto found = at::_scaled_dot_product_cudnn_attention(
       by_heads(q), by_heads(k), by_heads(v), std::nullopt, true, 0.0, false, false, scale);
-  const at::Tensor out = std::get<0>(found).squeeze(0).transpose(0, 1);
-  return {out, std::get<1>(found).reshape({q.size(1), q.size(0)})};
+  return by_rows(std::get<0>(found), std::get<1>(found), q);
 }
 
 }  // namespace
@@ -54,8 +85,7 @@ std::string_view attention_kernel_name(AttentionKernel kernel) {
 
 AttentionPart attend_part(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                           double scale, AttentionKernel kernel) {
-  // The fused kernels know half precision only.
-  if (!q.is_cuda() || q.scalar_type() == at::kFloat) return attend_explicitly(q, k, v, scale);
+  if (!q.is_cuda() || q.scalar_type() == at::kFloat) return attend_without_half(q, k, v, scale);
   if (kernel == AttentionKernel::cudnn) return attend_cudnn(q, k, v, scale);
   return attend_flash(q, k, v, scale);
 }
@@ -70,7 +100,7 @@ AttentionPart attend_used(const at::Tensor& q, const at::Tensor& k, const at::Te
                           const at::Tensor& used, const KeyBounds& bounds, double scale) {
   if (!q.is_cuda() || q.scalar_type() == at::kFloat) {
     const std::int64_t count = used.item<std::int32_t>();
-    return attend_explicitly(q, k.narrow(0, 0, count), v.narrow(0, 0, count), scale);
+    return attend_without_half(q, k.narrow(0, 0, count), v.narrow(0, 0, count), scale);
   }
   const auto found =
       at::_flash_attention_forward(q, k, v, bounds.tokens, bounds.keys, q.size(0), k.size(0), 0.0,

@@ -19,9 +19,12 @@ struct AttentionPart {
 enum class AttentionKernel { flash, cudnn };
 std::string_view attention_kernel_name(AttentionKernel kernel);
 
-// Over all of k and v [keys, heads, size]. cuDNN plans once for each shape; it wants fp16 or bf16.
+// Over all of k and v [keys, heads, size]. cuDNN plans once for each shape; it wants fp16 or bf16,
+// as flash does: fp32 on a GPU has a kernel of its own. Twin: attend_part_reference, explicit in fp32.
 AttentionPart attend_part(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                           double scale, AttentionKernel kernel);
+AttentionPart attend_part_reference(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                                    double scale);
 
 // What flash wants to know of shapes on the device; made once, for recordings.
 struct KeyBounds {

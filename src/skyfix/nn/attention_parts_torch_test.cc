@@ -26,6 +26,19 @@ at::Tensor used_rows(std::int64_t count, const at::Device& device = at::kCPU) {
   return at::full({1}, count, at::TensorOptions().dtype(at::kInt).device(device));
 }
 
+TEST(AttentionParts, TheCpusKernelAgreesWithTheExplicitWay) {
+  const at::Tensor q = rows(kTokens, 1, 3), k = rows(200, 2, 3), v = rows(200, 3);
+  const AttentionPart found = attend_part(q, k, v, kScale, AttentionKernel::flash);
+  const AttentionPart wanted = attend_part_reference(q, k, v, kScale);
+  EXPECT_LE(largest_difference(found.out, wanted.out), 2e-6);
+  EXPECT_LE(largest_difference(found.log_sum, wanted.log_sum), 1e-5);
+  // Rows of wider tensors, as a product's thirds are.
+  const at::Tensor wide = at::cat({k, v}, 1);
+  const AttentionPart strided = attend_part(q, wide.narrow(1, 0, kHeads),
+                                            wide.narrow(1, kHeads, kHeads), kScale, {});
+  EXPECT_LE(largest_difference(strided.out, wanted.out), 2e-6);
+}
+
 TEST(AttentionParts, TwoPartsAreTheWhole) {
   const at::Tensor q = rows(kTokens, 1, 3), k = rows(200, 2, 3), v = rows(200, 3);
   const AttentionPart whole = attend_part(q, k, v, kScale, AttentionKernel::flash);
@@ -79,7 +92,10 @@ TEST(AttentionParts, KernelsOfAGpuAgreeWithTheExplicitWay) {
   const auto half = [&](const at::Tensor& t) { return t.to(device, at::kBFloat16); };
   const auto rounded = [](const at::Tensor& t) { return t.to(at::kBFloat16).to(at::kFloat); };
   const AttentionPart wanted =
-      attend_part(rounded(q), rounded(k), rounded(v), kScale, AttentionKernel::flash);
+      attend_part_reference(rounded(q), rounded(k), rounded(v), kScale);
+  const AttentionPart full = attend_part(q.to(device), k.to(device), v.to(device), kScale, {});
+  EXPECT_LE(largest_difference(full.out, attend_part_reference(q, k, v, kScale).out), 1e-5);
+  EXPECT_LE(largest_difference(full.log_sum, attend_part_reference(q, k, v, kScale).log_sum), 1e-5);
   for (const AttentionKernel kernel : {AttentionKernel::flash, AttentionKernel::cudnn}) {
     const AttentionPart found = attend_part(half(q), half(k), half(v), kScale, kernel);
     EXPECT_LE(largest_difference(found.out, wanted.out), 4e-3) << attention_kernel_name(kernel);
@@ -94,8 +110,8 @@ TEST(AttentionParts, KernelsOfAGpuAgreeWithTheExplicitWay) {
       EXPECT_TRUE(found.log_sum.isinf().all().item<bool>());
       continue;
     }
-    const AttentionPart narrow = attend_part(rounded(q), rounded(k.narrow(0, 0, count)),
-                                             rounded(v.narrow(0, 0, count)), kScale, {});
+    const AttentionPart narrow = attend_part_reference(rounded(q), rounded(k.narrow(0, 0, count)),
+                                                       rounded(v.narrow(0, 0, count)), kScale);
     EXPECT_LE(largest_difference(found.out, narrow.out), 8e-3) << count;
     if (count == 123) parts[0] = found;
   }
