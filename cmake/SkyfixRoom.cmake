@@ -5,7 +5,7 @@
 # Its *.cu and *_cuda.cc go into libskyfix_cuda.so (SkyfixCuda.cmake). Its *_torch.cc, which include
 # LibTorch's headers, are a library of their own, skyfix_NAME_torch: the room itself does not link
 # LibTorch, and its sources do not meet the fmt that those headers bring. They share one precompiled
-# header (ATen/ATen.h). With FOLDERS the files of the room's folders belong to it too.
+# header (ATen/ATen.h). *_ffmpeg.cc go into libskyfix_video.so (SkyfixVideo.cmake). With FOLDERS the files of the room's folders belong to it too.
 function(skyfix_room name)
   cmake_parse_arguments(ROOM "FOLDERS" "" "DEPS;PRIVATE_DEPS;TEST_DEPS;TORCH_DEPS" ${ARGN})
   set(glob GLOB)
@@ -53,7 +53,8 @@ function(skyfix_room name)
     target_compile_definitions(skyfix_${name}_test PRIVATE
       SKYFIX_SOURCE_DIR="${CMAKE_SOURCE_DIR}" SKYFIX_SHARED_DIR="${CMAKE_SOURCE_DIR}/../shared")
     add_test(NAME ${name} COMMAND skyfix_${name}_test)
-    set_tests_properties(${name} PROPERTIES LABELS room)
+    # Threads that wait actively take the cores from those that work.
+    set_tests_properties(${name} PROPERTIES LABELS room ENVIRONMENT OMP_WAIT_POLICY=passive)
   endif()
   if(SKYFIX_FUZZERS)
     foreach(file ${fuzzers})

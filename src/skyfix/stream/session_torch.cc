@@ -98,7 +98,8 @@ void StreamSession::State::deliver(StreamPrediction&& prediction, const Sink& si
     for (StreamPrediction& each : aligned) deliver(std::move(each), sink);
     return;
   }
-  if (window_number > 0) apply(transform, prediction);
+  // The first window's poses are encoded anew like the others'.
+  if (windowed()) apply(transform, prediction);
   if (windowed() && prediction.position - window_begin >= final_before()) {
     held.push_back(std::move(prediction));
     return;

@@ -126,7 +126,6 @@ GctOutput StreamWindow::through_network(std::span<const BytePicture> pictures,
                       .processed_before = frames_};
   memory_.begin(call, count);
   try {
-    const c10::InferenceMode no_gradients;
     GctOutput output = network_->network().run(
         images_of(pictures, network_->options().placement.device), where, memory_);
     memory_.end();
@@ -138,6 +137,7 @@ GctOutput StreamWindow::through_network(std::span<const BytePicture> pictures,
 }
 
 PendingPredictions StreamWindow::run(std::span<const BytePicture> pictures) {
+  const c10::InferenceMode no_gradients;
   return with_torch_errors(0, [&] {
     const bool first = frames_ == 0;
     FrameRole role = first ? FrameRole::scale : planned_role();
@@ -179,6 +179,7 @@ FrameRole StreamWindow::decided_by_motion(FrameRole planned, const GctOutput& ou
 
 void StreamWindow::restore(const Progress& progress, const StreamMemory::Tensors& memory,
                            std::int64_t kept, std::int64_t camera_tokens) {
+  const c10::InferenceMode no_gradients;
   frames_ = progress.frames;
   place_.scale_frames = progress.scale_frames;
   last_keyframe_ = progress.last_keyframe;
