@@ -25,12 +25,13 @@ struct ReconstructOptions {
   GctFit fit = GctFit::crop;
   double max_megapixels = 400;
   SkyOptions sky;
-  // Every n predicted frames the session's state is written to `checkpoint_folder`; 0 = off. Two
-  // are kept.
+  // Every n frames the session's state is written to `checkpoint_folder`; 0 = off. A windowed run
+  // writes a small one at the end of each window in any case (nothing of a full window's memory is
+  // needed any more). Two are kept. An empty folder: none at all.
   std::int64_t checkpoint_every = 0;
   std::filesystem::path checkpoint_folder = {};
-  // Where a resumed run goes on: frames of the source that are recorded already. Those before the
-  // checkpoint (or the last window's beginning) are not computed again.
+  // Frames that an earlier part of the run has recorded: they are not given to the sink again. What
+  // the network has to see again, because no checkpoint holds it, is computed again.
   std::int64_t recorded_frames = 0;
   void validate() const;
 };
@@ -41,16 +42,20 @@ using StreamSink = std::function<void(StreamFrame&&)>;
 struct StreamResult {
   std::int64_t done = 0;  // frames given to the sink
   bool cancelled = false;
-  std::string ended_by;  // a source that was lost, a device that failed; empty = all went well
-  std::int64_t resumed_from = 0;  // position in the stream where computing began again
-  std::string resume_note;        // why there: checkpoint, window boundary, beginning
+  // A source that was lost, a device that failed or had no memory left; empty = all went well.
+  std::string ended_by;
+  std::optional<Reason> ended_reason;
+  std::int64_t resumed_from = 0;  // frame of the source, from 0, where computing began again
+  std::string resume_note;        // why there, a sentence
   StreamFigures figures;
   FrameSourceFigures source;
 };
 
 // Decoding and preprocessing run ahead of the network in a bounded queue. A frame that cannot be
-// read is recorded as failed and the stream goes on without it. `cancel` is looked at between
-// frames. Throws Error(no_input) when the source gives nothing at all, and what the sink throws.
+// read is recorded as failed and the stream goes on without it. The first picture decides the size
+// that the network sees: smaller ones are padded with white, one that would not fit is rejected
+// (unsupported_image). `cancel` is looked at between frames. Throws Error(no_input) when the source
+// gives nothing at all, and what the sink throws.
 StreamResult reconstruct(const std::shared_ptr<const Gct>& network, FrameSource& source,
                          const ReconstructOptions& options, const StreamSink& sink,
                          Progress& progress, const std::atomic<bool>& cancel);

@@ -80,6 +80,10 @@ class StreamSession {
   StreamFigures figures() const;
   int keyframe_interval() const;  // 0 = by motion
 
+  // Windowed: the next picture begins a new window, so that a checkpoint made now needs nothing of
+  // the network's memory.
+  bool at_window_end() const;
+
   // Everything the session remembers, to go on later to the bit on the same kind of device. Bound
   // to network, options and size: restore throws Error(run_mismatch) for another, Error(bad_run)
   // for a damaged file.

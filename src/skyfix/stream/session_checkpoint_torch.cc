@@ -241,7 +241,7 @@ void StreamSession::save(const std::filesystem::path& file) const {
   std::copy_n(state.transform.rotation.data(), 9, transform.begin() + 1);
   std::copy_n(state.transform.translation.data(), 3, transform.begin() + 10);
   json["transform"] = transform;
-  if (state.window) {
+  if (state.window && !at_window_end()) {
     const StreamWindow::Progress progress = state.window->progress();
     const StreamMemoryFigures memory = state.window->memory().figures();
     json["progress"] = {{"frames", progress.frames},

@@ -124,7 +124,7 @@ void StreamSession::push(const PictureView& rgb, const Sink& sink) {
     throw Error(Reason::bad_option, fmt::format("a frame of {} x {} px in a stream of {} x {}",
                                                 rgb.width, rgb.height, state.width, state.height));
   }
-  if (state.windowed() && state.taken == state.sizes.frames) {
+  if (at_window_end()) {
     // What is in flight belongs to the window that ends.
     state.flush_in_flight(sink);
     state.before = std::move(state.held);
@@ -173,6 +173,10 @@ StreamFigures StreamSession::figures() const {
   figures.camera_tokens = memory.camera_tokens;
   figures.cache_bytes = memory.bytes;
   return figures;
+}
+
+bool StreamSession::at_window_end() const {
+  return state_->windowed() && state_->taken == state_->sizes.frames;
 }
 
 int StreamSession::keyframe_interval() const { return state_->interval; }

@@ -1,0 +1,209 @@
+#include "skyfix/stream/reconstructor.h"
+
+#include <gmock/gmock.h>
+
+#include "skyfix/nn/synthetic_weights.h"
+
+namespace skyfix {
+namespace {
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+
+std::shared_ptr<const Gct> tiny() {
+  static const auto network =
+      std::make_shared<const Gct>(make_synthetic_source(), gct_tiny(), GctOptions{});
+  return network;
+}
+
+// Frames from memory; `odd` may change each before it is given.
+class MadeSource : public FrameSource {
+ public:
+  explicit MadeSource(int frames, std::function<void(SourceFrame&)> odd = {}, int width = 70,
+                      int height = 56)
+      : frames_(frames), odd_(std::move(odd)), width_(width), height_(height) {
+    info_.kind = FrameSourceKind::video;
+    info_.frames = frames;
+    info_.width = width;
+    info_.height = height;
+  }
+  const FrameSourceInfo& info() const override { return info_; }
+  std::optional<SourceFrame> next() override {
+    if (index_ == lose_after) throw Error(Reason::source_lost, "the cable was pulled");
+    if (index_ >= frames_) return std::nullopt;
+    SourceFrame frame;
+    frame.index = ++index_;
+    frame.name = "clip#" + std::to_string(index_);
+    frame.time_ns = index_ * 1'000'000;
+    frame.pixels = picture(width_, height_, index_);
+    if (odd_) odd_(frame);
+    return frame;
+  }
+  FrameSourceFigures figures() const override { return {index_, 0, 0}; }
+
+  static Image picture(int width, int height, std::int64_t seed) {
+    Image image{width, height, 3, {}};
+    image.pixels.resize(std::size_t(width) * height * 3);
+    for (std::size_t i = 0; i < image.pixels.size(); ++i) {
+      image.pixels[i] = static_cast<std::uint8_t>((i * 7 + seed * 31) ^ (i / 210 * (seed + 3)));
+    }
+    return image;
+  }
+
+  FrameSourceInfo info_;
+  std::int64_t lose_after = -1;
+
+ private:
+  std::int64_t frames_, index_ = 0;
+  std::function<void(SourceFrame&)> odd_;
+  int width_, height_;
+};
+
+ReconstructOptions small() {
+  ReconstructOptions options;
+  options.stream = {.num_scale_frames = 2, .window = 3, .keyframe_interval = 2};
+  options.image_size = 70;
+  return options;
+}
+
+struct Outcome {
+  std::vector<StreamFrame> frames;
+  StreamResult result;
+};
+
+Outcome run(FrameSource& source, const ReconstructOptions& options, std::int64_t stop_after = -1) {
+  Outcome outcome;
+  std::atomic<bool> cancel{false};
+  NoProgress progress;
+  outcome.result = reconstruct(
+      tiny(), source, options,
+      [&](StreamFrame&& frame) {
+        outcome.frames.push_back(std::move(frame));
+        if (std::ssize(outcome.frames) == stop_after) cancel = true;
+      },
+      progress, cancel);
+  return outcome;
+}
+
+TEST(Reconstruct, EveryFrameHasOneResultInOrder) {
+  MadeSource source(9);
+  const Outcome outcome = run(source, small());
+  ASSERT_EQ(outcome.frames.size(), 9u);
+  for (std::size_t i = 0; i < 9; ++i) {
+    const StreamFrame& frame = outcome.frames[i];
+    EXPECT_EQ(frame.index, i + 1);
+    EXPECT_EQ(frame.status, StreamStatus::ok);
+    EXPECT_FALSE(frame.reason);
+    EXPECT_EQ(frame.position, i);
+    EXPECT_EQ(frame.time_ns, (i + 1) * 1'000'000);
+    EXPECT_EQ(frame.prediction.depth.size(), 70u * 56);
+    EXPECT_EQ(frame.view.source_camera.width, 70);
+    EXPECT_GT(frame.median_confidence, 1);
+  }
+  EXPECT_EQ(outcome.result.done, 9);
+  EXPECT_EQ(outcome.result.ended_by, "");
+}
+
+TEST(Reconstruct, FramesThatCannotBeUsedHaveAReasonAndTheStreamGoesOn) {
+  MadeSource source(9, [](SourceFrame& frame) {
+    if (frame.index == 1 || frame.index == 5) {
+      frame.failure = Reason::corrupt_image;
+      frame.failure_text = "damaged";
+    }
+    if (frame.index == 6) frame.pixels = MadeSource::picture(56, 70, 3);   // taller than the stream
+    if (frame.index == 7) frame.pixels = MadeSource::picture(140, 56, 3);  // flatter: padded
+  });
+  const Outcome outcome = run(source, small());
+  ASSERT_EQ(outcome.frames.size(), 9u);
+  std::string statuses;
+  for (const StreamFrame& frame : outcome.frames) statuses += stream_status_name(frame.status)[0];
+  EXPECT_EQ(statuses, "fooofrooo");
+  EXPECT_EQ(outcome.frames[0].reason, Reason::corrupt_image);
+  EXPECT_EQ(outcome.frames[5].reason, Reason::unsupported_image);
+  EXPECT_EQ(outcome.frames[6].map.network_height, 56);
+  EXPECT_EQ(outcome.frames[6].view.source_camera.width, 140);
+  EXPECT_EQ(outcome.frames[8].position, 5);
+}
+
+TEST(Reconstruct, ASourceWithoutFramesIsRefused) {
+  MadeSource source(0);
+  EXPECT_THROW(run(source, small()), Error);
+}
+
+TEST(Reconstruct, ASourceThatIsLostEndsTheRunWithWhatThereIs) {
+  MadeSource source(9);
+  source.lose_after = 5;
+  const Outcome outcome = run(source, small());
+  EXPECT_EQ(outcome.frames.size(), 5u);
+  EXPECT_EQ(outcome.result.ended_reason, Reason::source_lost);
+  EXPECT_THAT(outcome.result.ended_by, HasSubstr("cable"));
+}
+
+TEST(Reconstruct, WhatTheSinkThrowsComesOut) {
+  MadeSource source(9);
+  std::atomic<bool> cancel{false};
+  NoProgress progress;
+  const auto full = [](StreamFrame&&) { throw Error(Reason::unwritable_output, "disk full"); };
+  EXPECT_THROW(reconstruct(tiny(), source, small(), full, progress, cancel), Error);
+}
+
+ReconstructOptions windowed() {
+  ReconstructOptions options = small();
+  options.stream.mode = StreamMode::windowed;
+  options.stream.keyframe_interval = 1;
+  options.stream.window_frames = 6;
+  options.stream.overlap_frames = 3;
+  return options;
+}
+
+// Cut anywhere, with checkpoints or without: the rest is equal to the bit.
+TEST(Reconstruct, AResumedRunGivesTheRestToTheBit) {
+  const fs::path folder = fs::path(::testing::TempDir()) / "reconstruct_resume";
+  for (const ReconstructOptions& base : {small(), windowed()}) {
+    MadeSource whole_source(16);
+    const Outcome whole = run(whole_source, base);
+    ASSERT_EQ(whole.frames.size(), 16u);
+    for (const std::int64_t every : {0, 3}) {
+      for (const std::int64_t cut : {1, 7, 12}) {
+        SCOPED_TRACE(::testing::Message() << every << " " << cut);
+        fs::remove_all(folder);
+        ReconstructOptions options = base;
+        options.checkpoint_every = every;
+        options.checkpoint_folder = folder;
+        MadeSource first(16);
+        const Outcome before = run(first, options, cut);
+        EXPECT_TRUE(before.result.cancelled);
+        options.recorded_frames = std::ssize(before.frames);
+        MadeSource second(16);
+        const Outcome after = run(second, options);
+        ASSERT_EQ(before.frames.size() + after.frames.size(), 16u);
+        for (std::size_t i = 0; i < after.frames.size(); ++i) {
+          const StreamFrame& wanted = whole.frames[before.frames.size() + i];
+          EXPECT_EQ(after.frames[i].name, wanted.name);
+          EXPECT_EQ(after.frames[i].prediction.pose, wanted.prediction.pose);
+          EXPECT_EQ(after.frames[i].prediction.depth, wanted.prediction.depth);
+          EXPECT_EQ(after.frames[i].picture.pixels, wanted.picture.pixels);
+        }
+        if (every > 0 && cut > 3) {
+          EXPECT_GT(after.result.resumed_from, 0);
+        }
+        EXPECT_THAT(after.result.resume_note, HasSubstr("checkpoint"));
+      }
+    }
+  }
+  fs::remove_all(folder);
+}
+
+TEST(Reconstruct, AWindowedRunGoesOnFromTheLastWindowWithoutBeingAsked) {
+  const fs::path folder = fs::path(::testing::TempDir()) / "reconstruct_window";
+  fs::remove_all(folder);
+  ReconstructOptions options = windowed();
+  options.checkpoint_folder = folder;
+  MadeSource first(16);
+  options.recorded_frames = std::ssize(run(first, options, 8).frames);
+  MadeSource second(16);
+  EXPECT_GE(run(second, options).result.resumed_from, 6);
+  fs::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace skyfix
