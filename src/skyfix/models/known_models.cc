@@ -63,6 +63,10 @@ std::vector<KnownModel> make_table() {
       {"mast3r", "matching", "MASt3R_ViTLarge_BaseDecoder_512_catmlpdpt_metric.pth", "", "", "",
        "The authors of MASt3R (Naver) give them on the project's page.", "CC BY-NC-SA 4.0",
        "these weights are for non-commercial use only"},
+      {"gct", "reconstruction", "lingbot-map*.pt", "", "", "",
+       "The LingBot-Map project (Robbyant) gives them on its model page: lingbot-map.pt, or "
+       "lingbot-map-long.pt for long sequences.",
+       "Apache-2.0", ""},
   };
 }
 

@@ -56,6 +56,10 @@ std::vector<std::string> models_with_tensors(const TensorSource& source) {
       source.find("dec_blocks.0.cross_attn.projq.weight") != nullptr) {
     return {"mast3r"};
   }
+  if (source.find("aggregator.camera_token") != nullptr &&
+      source.find("camera_head.empty_pose_tokens") != nullptr) {
+    return {"gct"};
+  }
   return dinov3_with_tensors(source);
 }
 

@@ -41,6 +41,13 @@ TEST(Recognise, TellsModelsByNamesAndShapes) {
       ElementsAre("mast3r"));
 }
 
+TEST(Recognise, TellsTheStreamingModel) {
+  EXPECT_THAT(models_with_tensors(Shapes()
+                                      .with("aggregator.camera_token", {1, 2, 1, 1024})
+                                      .with("camera_head.empty_pose_tokens", {1, 1, 9})),
+              ElementsAre("gct"));
+}
+
 TEST(Recognise, OtherTensorsAreOfNoKnownModel) {
   EXPECT_THAT(models_with_tensors(Shapes()), IsEmpty());
   EXPECT_THAT(models_with_tensors(Shapes().with("fc.weight", {2, 2})), IsEmpty());
