@@ -12,7 +12,6 @@
 #include <Eigen/Core>
 #include <array>
 #include <cstdint>
-#include <functional>
 #include <limits>
 #include <optional>
 #include <span>
@@ -77,19 +76,18 @@ class CloudThinning {
 
   // 0 until it is known.
   double voxel() const { return voxel_; }
+  // Forgets what was taken: give the points again, in order, to keep() or remember().
   void set_voxel(double voxel);
 
-  // The points that are the first of their voxels, in order; those voxels are then taken. Decides
-  // an automatic voxel by `frame`. Points beyond the grid are counted and left out.
+  // The points that are the first of their voxels, in order; those voxels are then taken. The
+  // first frame with any decides an automatic voxel. Points beyond the grid are left out.
   std::vector<CloudPoint> take(const FramePoints& frame);
   // The same for points that stay already: to rebuild what was known.
   void remember(std::span<const CloudPoint> points);
 
   std::size_t points() const { return taken_.size(); }
   bool over_cap() const { return points() > static_cast<std::size_t>(options_.max_points); }
-  // Doubles the voxel and forgets what was taken: give the points again, in order, and keep those
-  // for which `keep` is true.
-  void coarsen();
+  // Whether the point is the first of its voxel, which is then taken.
   bool keep(const CloudPoint& point);
 
  private:

@@ -1,9 +1,7 @@
-#include <spdlog/fmt/fmt.h>
-
 #include <cmath>
 #include <functional>
-#include <string_view>
 
+#include "skyfix/report/csv_table.h"
 #include "skyfix/report/export.h"
 #include "skyfix/report/utf8.h"
 
@@ -16,16 +14,11 @@ struct Column {
   std::function<std::string(const Record&)> cell;
 };
 
-// Shortest form that reads back to the same double.
-std::string number(double value) { return std::isfinite(value) ? fmt::format("{}", value) : ""; }
-
-std::string number(const std::optional<double>& value) { return value ? number(*value) : ""; }
-
 // A cell that needs the pose; empty without one.
 Column pose_column(const std::string& name,
                    const std::function<std::optional<double>(const FixPose&)>& value) {
   return {name, [value](const Record& record) {
-            return record.fix.pose ? number(value(*record.fix.pose)) : std::string();
+            return record.fix.pose ? csv_number(value(*record.fix.pose)) : std::string();
           }};
 }
 
@@ -95,8 +88,8 @@ std::vector<Column> all_columns() {
   const std::vector<Column> evidence = {
       {"inliers", [](const Record& r) { return std::to_string(r.fix.inliers); }},
       {"matches", [](const Record& r) { return std::to_string(r.fix.matches); }},
-      {"coverage", [](const Record& r) { return number(r.fix.coverage); }},
-      {"reprojection_px", [](const Record& r) { return number(r.fix.reprojection_px); }},
+      {"coverage", [](const Record& r) { return csv_number(r.fix.coverage); }},
+      {"reprojection_px", [](const Record& r) { return csv_number(r.fix.reprojection_px); }},
       {"camera_source",
        [](const Record& r) { return std::string(camera_source_name(r.fix.camera_source)); }},
       {"turn", [](const Record& r) { return std::to_string(r.fix.turn); }},
@@ -107,38 +100,20 @@ std::vector<Column> all_columns() {
   return columns;
 }
 
-std::string quoted(const std::string& cell, char separator) {
-  const std::string special = std::string("\"\r\n") + separator;
-  if (cell.find_first_of(special) == std::string::npos) return cell;
-  std::string text = "\"";
-  for (const char c : cell) {
-    if (c == '"') text += '"';
-    text += c;
-  }
-  return text + '"';
-}
-
 }  // namespace
 
 std::string export_csv(const std::vector<Record>& records, const CsvOptions& options) {
-  constexpr std::string_view kSeparators = ",;|\t";
-  if (kSeparators.find(options.separator) == std::string_view::npos) {
-    throw Error(Reason::bad_option, "the CSV separator must be one of , ; | or a tabulator");
-  }
   const std::vector<Column> columns = all_columns();
-  std::string text;
-  const auto add_line = [&](const auto& cell_of) {
-    for (std::size_t c = 0; c < columns.size(); ++c) {
-      if (c > 0) text += options.separator;
-      text += quoted(cell_of(columns[c]), options.separator);
-    }
-    text += "\r\n";
-  };
-  add_line([](const Column& column) { return column.name; });
+  CsvTable table(options.separator);
+  std::vector<std::string> cells;
+  for (const Column& column : columns) cells.push_back(column.name);
+  table.add(cells);
   for (const Record& record : records) {
-    add_line([&](const Column& column) { return column.cell(record); });
+    cells.clear();
+    for (const Column& column : columns) cells.push_back(column.cell(record));
+    table.add(cells);
   }
-  return text;
+  return table.text();
 }
 
 }  // namespace skyfix

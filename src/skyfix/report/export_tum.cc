@@ -1,6 +1,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "skyfix/report/export.h"
+#include "skyfix/report/tum.h"
 #include "skyfix/report/utf8.h"
 
 namespace skyfix {
@@ -12,13 +13,6 @@ std::int64_t time_of(const Record& record, TumTime time) {
   throw Error(Reason::bad_option,
               "TUM needs times, and " + utf8_text(record.fix.name) +
                   " has none: ask for the frames' index as time (--tum-time-is-index)");
-}
-
-// Nanoseconds as exact decimal seconds; evo associates by time, so no digit may be lost.
-std::string seconds(std::int64_t ns) {
-  const bool negative = ns < 0;
-  const auto size = negative ? 0 - static_cast<std::uint64_t>(ns) : static_cast<std::uint64_t>(ns);
-  return fmt::format("{}{}.{:09}", negative ? "-" : "", size / 1'000'000'000, size % 1'000'000'000);
 }
 
 // Camera to world. In ENU the orientation comes from the gimbal angles, which hold the whole
@@ -51,11 +45,7 @@ std::string export_tum(const std::vector<Record>& records, TumTime time) {
                                           "index as time (--tum-time-is-index)");
     }
     before = now;
-    const Rigid3 pose = world_from_cam(*record.fix.pose, georegistered);
-    const auto& p = pose.translation;
-    const auto& q = pose.rotation;
-    text += fmt::format("{} {} {} {} {} {} {} {}\n", seconds(now), p.x(), p.y(), p.z(), q.x(),
-                        q.y(), q.z(), q.w());
+    text += tum_line(now, world_from_cam(*record.fix.pose, georegistered));
   }
   return text;
 }

@@ -42,15 +42,20 @@ std::string safe_component(std::string_view component) {
 
 }  // namespace
 
-std::filesystem::path frame_record_path(std::string_view name) {
-  std::filesystem::path path = "frames";
+std::filesystem::path frame_file_path(const char* folder, std::string_view name,
+                                      const std::string& suffix) {
+  std::filesystem::path path = folder;
   while (true) {
     const std::size_t slash = name.find('/');
     const std::string component = safe_component(name.substr(0, slash));
-    if (slash == std::string_view::npos) return path / (component + ".json");
+    if (slash == std::string_view::npos) return path / (component + suffix);
     path /= component;
     name.remove_prefix(slash + 1);
   }
+}
+
+std::filesystem::path frame_record_path(std::string_view name) {
+  return frame_file_path("frames", name, ".json");
 }
 
 }  // namespace skyfix

@@ -2,72 +2,29 @@
 
 #include <cmath>
 
+#include "skyfix/report/json_values.h"
 #include "skyfix/report/utf8.h"
 
 namespace skyfix {
 namespace {
 
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
-
-Json number(const std::optional<double>& value) { return value ? number(*value) : Json(nullptr); }
-
-Json text_or_null(const std::string& text) {
-  return text.empty() ? Json(nullptr) : Json(utf8_text(text));
-}
-
-template <class Derived>
-Json numbers(const Eigen::DenseBase<Derived>& values) {
-  Json list = Json::array();
-  for (Eigen::Index row = 0; row < values.rows(); ++row) {
-    for (Eigen::Index col = 0; col < values.cols(); ++col) list.push_back(number(values(row, col)));
-  }
-  return list;
-}
-
 // A covariance with a hole in it is no covariance.
 Json covariance_json(const std::optional<Eigen::Matrix<double, 6, 6>>& covariance) {
-  return covariance && covariance->allFinite() ? numbers(*covariance) : Json(nullptr);
-}
-
-// q and -q are one rotation; the first of w, x, y, z that is not zero is positive.
-Json quaternion_json(const Eigen::Quaterniond& q) {
-  Eigen::Vector4d wxyz(q.w(), q.x(), q.y(), q.z());
-  for (const double component : wxyz) {
-    if (component == 0) continue;
-    if (component < 0) wxyz = -wxyz;
-    break;
-  }
-  wxyz.array() += 0.0;  // -0 becomes 0
-  return numbers(wxyz);
-}
-
-Json pose_json(const Rigid3& cam_from_world) {
-  return {{"q_wxyz", quaternion_json(cam_from_world.rotation)},
-          {"t", numbers(cam_from_world.translation)}};
+  return covariance && covariance->allFinite() ? json_numbers(*covariance) : Json(nullptr);
 }
 
 Json wgs84_json(const std::optional<Wgs84>& position) {
   if (!position) return nullptr;
-  return {{"lat", number(position->latitude_deg)},
-          {"lon", number(position->longitude_deg)},
-          {"h_ellipsoid", number(position->h_ellipsoid)}};
+  return {{"lat", json_number(position->latitude_deg)},
+          {"lon", json_number(position->longitude_deg)},
+          {"h_ellipsoid", json_number(position->h_ellipsoid)}};
 }
 
 Json ypr_json(const std::optional<GimbalAngles>& angles) {
   if (!angles) return nullptr;
-  return {{"yaw_deg", number(angles->yaw_deg)},
-          {"pitch_deg", number(angles->pitch_deg)},
-          {"roll_deg", number(angles->roll_deg)}};
-}
-
-Json camera_json(const std::optional<Camera>& camera) {
-  if (!camera) return nullptr;
-  Json params = Json::array();
-  for (const double value : camera->params) params.push_back(number(value));
-  return {{"model", camera_model_name(camera->model)},
-          {"width", camera->width},
-          {"height", camera->height},
-          {"params", std::move(params)}};
+  return {{"yaw_deg", json_number(angles->yaw_deg)},
+          {"pitch_deg", json_number(angles->pitch_deg)},
+          {"roll_deg", json_number(angles->roll_deg)}};
 }
 
 Json candidate_json(const RetrievalReport::Entry& entry) {
@@ -75,7 +32,7 @@ Json candidate_json(const RetrievalReport::Entry& entry) {
   for (const CandidateOrigin& origin : entry.candidate.origins) {
     sources.push_back({{"source", candidate_source_name(origin.source)},
                        {"rank", origin.rank},
-                       {"score", number(origin.score)}});
+                       {"score", json_number(origin.score)}});
   }
   return {{"name", utf8_text(entry.candidate.name)},
           {"selected_source", candidate_source_name(entry.candidate.selected_source)},
@@ -90,15 +47,15 @@ Json retrieval_json(const Fix& fix) {
   for (const RetrievalReport::Entry& entry : retrieval.candidates) {
     candidates.push_back(candidate_json(entry));
   }
-  return {{"query_descriptor_source", text_or_null(retrieval.query_descriptor_source)},
-          {"query_descriptor_cache", text_or_null(fix.telemetry.query_descriptor_cache)},
+  return {{"query_descriptor_source", json_text_or_null(retrieval.query_descriptor_source)},
+          {"query_descriptor_cache", json_text_or_null(fix.telemetry.query_descriptor_cache)},
           {"num_temporal_candidates", retrieval.num_temporal_candidates},
           {"num_faiss_candidates", retrieval.num_faiss_candidates},
           {"num_prior_candidates", retrieval.num_prior_candidates},
           {"num_temporal_proposed", retrieval.num_temporal_proposed},
           {"num_faiss_proposed", retrieval.num_faiss_proposed},
           {"num_prior_proposed", retrieval.num_prior_proposed},
-          {"selected_source", text_or_null(retrieval.selected_source)},
+          {"selected_source", json_text_or_null(retrieval.selected_source)},
           {"policy", candidate_policy_name(retrieval.policy)},
           {"candidates", std::move(candidates)}};
 }
@@ -106,30 +63,24 @@ Json retrieval_json(const Fix& fix) {
 Json alternative_json(const Fix& fix) {
   if (!fix.alternative) return nullptr;
   const bool ok = fix.status == FixStatus::ok;
-  return {{"cam_from_world", ok ? pose_json(fix.alternative->cam_from_world) : Json(nullptr)},
+  return {{"cam_from_world", ok ? json_pose(fix.alternative->cam_from_world) : Json(nullptr)},
           {"inliers", fix.alternative->inliers},
-          {"reprojection_px", number(fix.alternative->reprojection_px)}};
-}
-
-Json numbers_by_name(const std::map<std::string, double>& values) {
-  Json json = Json::object();
-  for (const auto& [name, value] : values) json[utf8_text(name)] = number(value);
-  return json;
+          {"reprojection_px", json_number(fix.alternative->reprojection_px)}};
 }
 
 Json telemetry_json(const FixTelemetry& telemetry, const RecordHost& host) {
   Json json;
-  json["timing_ms"] = numbers_by_name(telemetry.timing_ms);
+  json["timing_ms"] = json_numbers_by_name(telemetry.timing_ms);
   const std::optional<DevicePeaks>& peaks = telemetry.peaks;
-  json["gpu_peak_mib"] = peaks ? number(peaks->booked_mib) : Json(nullptr);
+  json["gpu_peak_mib"] = peaks ? json_number(peaks->booked_mib) : Json(nullptr);
   json["gpu_memory"] = peaks ? device_peaks_json(*peaks) : Json(nullptr);
   json["memory_retries"] = telemetry.memory_retries;
-  json["memory_given_up"] = text_or_null(telemetry.memory_given_up);
-  json["numerics"] = text_or_null(telemetry.numerics);
+  json["memory_given_up"] = json_text_or_null(telemetry.memory_given_up);
+  json["numerics"] = json_text_or_null(telemetry.numerics);
   json["reference_cache"] = {{"hits", telemetry.reference_hits},
                              {"misses", telemetry.reference_misses}};
-  json["host"] = text_or_null(host.host);
-  json["device"] = text_or_null(telemetry.device);
+  json["host"] = json_text_or_null(host.host);
+  json["device"] = json_text_or_null(telemetry.device);
   return json;
 }
 
@@ -149,8 +100,9 @@ void check_consistent(const Fix& fix) {
 }
 
 void add_pose(const std::optional<FixPose>& pose, Json& json) {
-  json["cam_from_world"] = pose ? pose_json(pose->cam_from_world) : Json(nullptr);
-  json["position_enu"] = pose && pose->position_enu ? numbers(*pose->position_enu) : Json(nullptr);
+  json["cam_from_world"] = pose ? json_pose(pose->cam_from_world) : Json(nullptr);
+  json["position_enu"] =
+      pose && pose->position_enu ? json_numbers(*pose->position_enu) : Json(nullptr);
   json["position_wgs84"] = wgs84_json(pose ? pose->position_wgs84 : std::nullopt);
   json["orientation_ypr_ned"] = ypr_json(pose ? pose->orientation_ypr_ned : std::nullopt);
   json["covariance_enu_6x6"] = covariance_json(pose ? pose->covariance_enu : std::nullopt);
@@ -160,12 +112,12 @@ void add_pose(const std::optional<FixPose>& pose, Json& json) {
 void add_evidence(const Fix& fix, Json& json) {
   json["inliers"] = fix.inliers;
   json["matches"] = fix.matches;
-  json["coverage"] = number(fix.coverage);
-  json["reprojection_px"] = number(fix.reprojection_px);
-  json["log10_false_alarms"] = number(fix.log10_false_alarms);
+  json["coverage"] = json_number(fix.coverage);
+  json["reprojection_px"] = json_number(fix.reprojection_px);
+  json["log10_false_alarms"] = json_number(fix.log10_false_alarms);
   json["planar"] = fix.planar;
   json["image"] = {{"width", fix.image_width}, {"height", fix.image_height}};
-  json["camera"] = camera_json(fix.camera);
+  json["camera"] = fix.camera ? json_camera(*fix.camera) : Json(nullptr);
   json["camera_source"] = camera_source_name(fix.camera_source);
   json["turn"] = fix.turn;
 }
@@ -173,10 +125,10 @@ void add_evidence(const Fix& fix, Json& json) {
 }  // namespace
 
 Json device_peaks_json(const DevicePeaks& peaks) {
-  return {{"by_owner_mib", numbers_by_name(peaks.by_owner_mib)},
-          {"allocated_peak_mib", number(peaks.allocated_mib)},
-          {"reserved_peak_mib", number(peaks.reserved_mib)},
-          {"used_mib", number(peaks.used_mib)}};
+  return {{"by_owner_mib", json_numbers_by_name(peaks.by_owner_mib)},
+          {"allocated_peak_mib", json_number(peaks.allocated_mib)},
+          {"reserved_peak_mib", json_number(peaks.reserved_mib)},
+          {"used_mib", json_number(peaks.used_mib)}};
 }
 
 Json record_json(const Record& record, const RecordHost& host) {
@@ -189,7 +141,7 @@ Json record_json(const Record& record, const RecordHost& host) {
   json["time_ns"] = record.time_ns ? Json(*record.time_ns) : Json(nullptr);
   json["status"] = fix_status_name(fix.status);
   json["reason"] = fix.reason ? Json(reason_name(*fix.reason)) : Json(nullptr);
-  json["reason_text"] = text_or_null(fix.reason_text);
+  json["reason_text"] = json_text_or_null(fix.reason_text);
   add_pose(fix.status == FixStatus::ok ? fix.pose : std::nullopt, json);
   add_evidence(fix, json);
   json["vpr_retrieval"] = retrieval_json(fix);

@@ -9,9 +9,12 @@
 
 #include "skyfix/base/error.h"
 #include "skyfix/base/file.h"
+#include "skyfix/report/cloud_file.h"
 #include "skyfix/report/record_reader.h"
 #include "skyfix/report/reference.h"
 #include "skyfix/report/run_manifest.h"
+#include "skyfix/report/stream_record.h"
+#include "skyfix/report/tum.h"
 
 namespace {
 
@@ -29,6 +32,15 @@ void try_record(std::string_view text) {
   if (skyfix::canonical_record_line(canonical) != canonical) std::abort();
 }
 
+void try_stream_record(std::string_view text) {
+  const skyfix::StreamRecord record = skyfix::parse_stream_record(text, "line 1", "records.jsonl");
+  // What is accepted is written so that it is accepted again.
+  const std::string line = skyfix::json_line(skyfix::stream_record_json(record));
+  skyfix::parse_stream_record(line, "line 1", "records.jsonl");
+  const std::string canonical = skyfix::canonical_stream_record_line(text);
+  if (skyfix::canonical_stream_record_line(canonical) != canonical) std::abort();
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -36,12 +48,22 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size == 0) return 0;
   const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
   try {
-    switch (data[0] % 3) {
+    switch (data[0] % 6) {
       case 0:
         try_record(text);
         break;
       case 1:
         skyfix::parse_manifest(text, "run.json");
+        break;
+      case 2:
+        try_stream_record(text);
+        break;
+      case 3:
+        skyfix::parse_cloud_header(text, "cloud.ply");
+        break;
+      case 4:
+        skyfix::write_file_atomic(scratch.file, text);
+        skyfix::read_tum(scratch.file);
         break;
       default:
         skyfix::write_file_atomic(scratch.file, text);

@@ -1,13 +1,11 @@
 #include "skyfix/report/record_reader.h"
 
 #include <array>
-#include <cmath>
-#include <limits>
+
+#include "skyfix/report/json_values.h"
 
 namespace skyfix {
 namespace {
-
-constexpr std::int64_t kMaxInt = std::numeric_limits<int>::max();
 
 constexpr std::array kStatuses{FixStatus::ok, FixStatus::rejected, FixStatus::failed,
                                FixStatus::skipped};
@@ -18,44 +16,6 @@ constexpr std::array kCameraSources{CameraSource::unknown,
                                     CameraSource::map_camera_turned,
                                     CameraSource::exif,
                                     CameraSource::guess};
-constexpr std::array kReasons{
-#define SKYFIX_REASON(number, name, meaning) Reason::name,
-#include "skyfix/base/reasons.def"
-#undef SKYFIX_REASON
-};
-
-template <class Values, class NameOf>
-auto value_named(const JsonFields& fields, const std::string& key, const Values& values,
-                 NameOf name_of) {
-  const std::string name = fields.text(key);
-  for (const auto value : values) {
-    if (name_of(value) == name) return value;
-  }
-  fields.fail(key, "has the unknown value \"" + name + "\"");
-}
-
-int count_in(const JsonFields& fields, const std::string& key) {
-  return static_cast<int>(fields.integer(key, 0, kMaxInt));
-}
-
-std::optional<double> optional_number(const JsonFields& fields, const std::string& key) {
-  if (!fields.has(key)) return std::nullopt;
-  return fields.number(key);
-}
-
-std::string optional_text(const JsonFields& fields, const std::string& key) {
-  return fields.has(key) ? fields.text(key) : std::string();
-}
-
-Rigid3 read_pose(const JsonFields& fields) {
-  const std::vector<double> q = fields.numbers("q_wxyz", 4);
-  Rigid3 pose;
-  pose.rotation = Eigen::Quaterniond(q[0], q[1], q[2], q[3]);
-  if (std::abs(pose.rotation.norm() - 1) > 1e-3) fields.fail("q_wxyz", "is not a unit quaternion");
-  pose.translation = fields.vector3("t");
-  return pose;
-}
-
 std::optional<Eigen::Matrix<double, 6, 6>> read_covariance(const JsonFields& fields,
                                                            const std::string& key) {
   if (!fields.has(key)) return std::nullopt;
@@ -75,7 +35,7 @@ GimbalAngles read_ypr(const JsonFields& fields) {
 
 FixPose read_fix_pose(const JsonFields& fields) {
   FixPose pose;
-  pose.cam_from_world = read_pose(fields.object("cam_from_world"));
+  pose.cam_from_world = read_json_pose(fields.object("cam_from_world"));
   if (fields.has("position_enu")) pose.position_enu = fields.vector3("position_enu");
   if (fields.has("position_wgs84")) {
     pose.position_wgs84 = read_wgs84(fields.object("position_wgs84"));
@@ -88,74 +48,57 @@ FixPose read_fix_pose(const JsonFields& fields) {
   return pose;
 }
 
-Camera read_camera(const JsonFields& fields) {
-  Camera camera;
-  camera.model = camera_model_from_name(fields.text("model"));
-  camera.width = count_in(fields, "width");
-  camera.height = count_in(fields, "height");
-  camera.params = fields.numbers("params", camera_model_parameter_count(camera.model));
-  camera.validate();
-  return camera;
-}
-
 void read_evidence(const JsonFields& fields, Fix& fix) {
-  fix.inliers = count_in(fields, "inliers");
-  fix.matches = count_in(fields, "matches");
-  fix.coverage = optional_number(fields, "coverage").value_or(0);
-  fix.reprojection_px = optional_number(fields, "reprojection_px");
-  fix.log10_false_alarms = optional_number(fields, "log10_false_alarms");
+  fix.inliers = read_count(fields, "inliers");
+  fix.matches = read_count(fields, "matches");
+  fix.coverage = read_optional_number(fields, "coverage").value_or(0);
+  fix.reprojection_px = read_optional_number(fields, "reprojection_px");
+  fix.log10_false_alarms = read_optional_number(fields, "log10_false_alarms");
   fix.planar = fields.boolean("planar");
   const JsonFields image = fields.object("image");
-  fix.image_width = count_in(image, "width");
-  fix.image_height = count_in(image, "height");
-  if (fields.has("camera")) fix.camera = read_camera(fields.object("camera"));
-  fix.camera_source = value_named(fields, "camera_source", kCameraSources, camera_source_name);
+  fix.image_width = read_count(image, "width");
+  fix.image_height = read_count(image, "height");
+  if (fields.has("camera")) fix.camera = read_json_camera(fields.object("camera"));
+  fix.camera_source = read_named(fields, "camera_source", kCameraSources, camera_source_name);
   fix.turn = static_cast<int>(fields.integer("turn", -3, 3));
 }
 
 void read_retrieval(const JsonFields& fields, Fix& fix) {
   RetrievalReport& retrieval = fix.retrieval;
-  retrieval.query_descriptor_source = optional_text(fields, "query_descriptor_source");
-  fix.telemetry.query_descriptor_cache = optional_text(fields, "query_descriptor_cache");
-  retrieval.num_faiss_proposed = count_in(fields, "num_faiss_proposed");
-  retrieval.num_temporal_proposed = count_in(fields, "num_temporal_proposed");
-  retrieval.num_prior_proposed = count_in(fields, "num_prior_proposed");
-  retrieval.num_faiss_candidates = count_in(fields, "num_faiss_candidates");
-  retrieval.num_temporal_candidates = count_in(fields, "num_temporal_candidates");
-  retrieval.num_prior_candidates = count_in(fields, "num_prior_candidates");
-  retrieval.selected_source = optional_text(fields, "selected_source");
+  retrieval.query_descriptor_source = read_optional_text(fields, "query_descriptor_source");
+  fix.telemetry.query_descriptor_cache = read_optional_text(fields, "query_descriptor_cache");
+  retrieval.num_faiss_proposed = read_count(fields, "num_faiss_proposed");
+  retrieval.num_temporal_proposed = read_count(fields, "num_temporal_proposed");
+  retrieval.num_prior_proposed = read_count(fields, "num_prior_proposed");
+  retrieval.num_faiss_candidates = read_count(fields, "num_faiss_candidates");
+  retrieval.num_temporal_candidates = read_count(fields, "num_temporal_candidates");
+  retrieval.num_prior_candidates = read_count(fields, "num_prior_candidates");
+  retrieval.selected_source = read_optional_text(fields, "selected_source");
   retrieval.policy = candidate_policy_from_name(fields.text("policy"));
-}
-
-std::map<std::string, double> read_numbers(const JsonFields& fields) {
-  std::map<std::string, double> numbers;
-  for (const auto& [name, value] : fields.value().items()) {
-    if (!value.is_null()) numbers[name] = fields.number(name);
-  }
-  return numbers;
 }
 
 DevicePeaks read_peaks(double booked_mib, const JsonFields& fields) {
   DevicePeaks peaks;
   peaks.booked_mib = booked_mib;
-  peaks.by_owner_mib = read_numbers(fields.object("by_owner_mib"));
+  peaks.by_owner_mib = read_numbers_by_name(fields.object("by_owner_mib"));
   peaks.allocated_mib = fields.number("allocated_peak_mib");
   peaks.reserved_mib = fields.number("reserved_peak_mib");
-  peaks.used_mib = optional_number(fields, "used_mib");
+  peaks.used_mib = read_optional_number(fields, "used_mib");
   return peaks;
 }
 
 // What an older version did not write is left as it is.
 void read_telemetry(const JsonFields& fields, FixTelemetry& telemetry) {
-  if (fields.has("timing_ms")) telemetry.timing_ms = read_numbers(fields.object("timing_ms"));
+  if (fields.has("timing_ms"))
+    telemetry.timing_ms = read_numbers_by_name(fields.object("timing_ms"));
   if (fields.has("device")) telemetry.device = fields.text("device");
   if (fields.has("gpu_peak_mib") && fields.has("gpu_memory")) {
     telemetry.peaks = read_peaks(fields.number("gpu_peak_mib"), fields.object("gpu_memory"));
   }
   if (fields.has("memory_retries")) {
-    telemetry.memory_retries = count_in(fields, "memory_retries");
+    telemetry.memory_retries = read_count(fields, "memory_retries");
   }
-  telemetry.memory_given_up = optional_text(fields, "memory_given_up");
+  telemetry.memory_given_up = read_optional_text(fields, "memory_given_up");
   if (fields.has("numerics")) telemetry.numerics = fields.text("numerics");
   if (!fields.has("reference_cache")) return;
   const JsonFields cache = fields.object("reference_cache");
@@ -165,16 +108,16 @@ void read_telemetry(const JsonFields& fields, FixTelemetry& telemetry) {
 
 void read_alternative(const JsonFields& fields, Fix& fix) {
   if (!fields.has("cam_from_world")) return;  // a rejected frame's: figures only
-  fix.alternative =
-      Fix::Alternative{read_pose(fields.object("cam_from_world")), count_in(fields, "inliers"),
-                       optional_number(fields, "reprojection_px").value_or(0)};
+  fix.alternative = Fix::Alternative{read_json_pose(fields.object("cam_from_world")),
+                                     read_count(fields, "inliers"),
+                                     read_optional_number(fields, "reprojection_px").value_or(0)};
 }
 
 void read_verdict(const JsonFields& fields, Fix& fix) {
-  fix.status = value_named(fields, "status", kStatuses, fix_status_name);
+  fix.status = read_named(fields, "status", kStatuses, fix_status_name);
   const bool ok = fix.status == FixStatus::ok;
-  if (fields.has("reason")) fix.reason = value_named(fields, "reason", kReasons, reason_name);
-  fix.reason_text = optional_text(fields, "reason_text");
+  if (fields.has("reason")) fix.reason = read_named(fields, "reason", kAllReasons, reason_name);
+  fix.reason_text = read_optional_text(fields, "reason_text");
   if (ok == fix.reason.has_value()) fields.fail("reason", "does not fit the status");
   if (ok != fields.has("cam_from_world")) fields.fail("cam_from_world", "does not fit the status");
   if (ok) fix.pose = read_fix_pose(fields);
@@ -196,14 +139,7 @@ Record read_record(const JsonFields& fields) {
   if (fields.has("alternative")) read_alternative(fields.object("alternative"), fix);
   // A canonical record has none.
   if (fields.has("telemetry")) read_telemetry(fields.object("telemetry"), fix.telemetry);
-  if (fields.has("warnings")) {
-    const Json& warnings = fields.at("warnings");
-    if (!warnings.is_array()) fields.fail("warnings", "must be a list of texts");
-    for (const Json& warning : warnings) {
-      if (!warning.is_string()) fields.fail("warnings", "must be a list of texts");
-      fix.warnings.push_back(warning.get<std::string>());
-    }
-  }
+  fix.warnings = read_warnings(fields);
   return record;
 }
 

@@ -21,14 +21,11 @@
 
 #include "skyfix/map/colmap_model.h"
 #include "skyfix/report/cloud.h"
-#include "skyfix/report/run_folder.h"
+#include "skyfix/report/depth_file.h"
+#include "skyfix/report/run_journal.h"
 #include "skyfix/report/stream_record.h"
 
 namespace skyfix {
-
-enum class DepthFormat { none, png, npy };
-std::string_view depth_format_name(DepthFormat format);
-DepthFormat depth_format_from_name(std::string_view name);  // throws Error(bad_option)
 
 // Which files are written. All of this changes them, so it goes into the configuration.
 struct StreamOutputs {
@@ -74,12 +71,12 @@ class StreamRun {
   StreamRun& operator=(StreamRun&&) noexcept;
   ~StreamRun();  // leaves the run resumable
 
-  // What was there when the run was opened, in order of the input.
+  // All frames recorded so far, in order of the input: after resume() those that were there.
   const std::vector<StreamRecord>& recorded() const;
 
   // Writes everything of the next frame. Indices must grow (Error(internal)). Throws
-  // Error(unwritable_output), also for a full disk: everything written so far stays valid, nothing
-  // of this frame stays.
+  // Error(unwritable_output), also for a full disk: everything written so far stays valid, and the
+  // frame is recorded whole or not at all. The run then takes no more frames, only finish().
   void append(const StreamFrame& frame);
 
   const StreamCounts& counts() const;
