@@ -1,10 +1,43 @@
 #include "skyfix/frames/frame_source.h"
 
+#include <algorithm>
 #include <cmath>
+#include <fstream>
 
+#include "skyfix/base/text.h"
+#include "skyfix/frames/pipe_reader.h"
 #include "skyfix/frames/sources.h"
 
 namespace skyfix {
+
+namespace {
+
+bool is_live(const std::string& input) {
+  return input == "-" || input.starts_with("rtsp://") || input.starts_with("rtsps://") ||
+         input.starts_with("/dev/video");
+}
+
+constexpr const char* kVideoExtensions[] = {".mp4",  ".mov",  ".mkv",  ".avi",  ".m4v", ".mts",
+                                            ".m2ts", ".ts",   ".webm", ".mpg",  ".3gp", ".wmv",
+                                            ".mpeg", ".h264", ".h265", ".hevc", ".flv", ".mjpeg"};
+
+// By its name, or else by its first bytes (MP4, Matroska).
+bool is_video(const std::filesystem::path& input) {
+  std::error_code failure;
+  if (std::filesystem::is_directory(input, failure)) return false;
+  const std::string extension = to_lower(input.extension().string());
+  for (const char* known : kVideoExtensions) {
+    if (extension == known) return true;
+  }
+  char head[12] = "";
+  std::ifstream file(input, std::ios::binary);
+  file.read(head, sizeof head);
+  const std::string_view bytes(head, static_cast<std::size_t>(file.gcount()));
+  return (bytes.size() > 8 && bytes.substr(4, 4) == "ftyp") ||
+         bytes.starts_with("\x1a\x45\xdf\xa3");
+}
+
+}  // namespace
 
 std::string_view frame_source_kind_name(FrameSourceKind kind) {
   switch (kind) {
@@ -45,8 +78,19 @@ void FrameSourceOptions::validate() const {
   require(first >= 1 && (last == -1 || last >= first),
           "the range " + std::to_string(first) + " to " + std::to_string(last) +
               " selects no frame; frames count from 1, both ends are included, -1 is the last");
+  if (input == "-") parse_pipe_format(pipe_format);
   require(queue_frames >= 1 && queue_frames <= 1000,
           "--queue is " + std::to_string(queue_frames) + "; allowed is 1 to 1000 frames");
+}
+
+std::string shown_input(const std::string& input) {
+  const std::size_t scheme = input.find("://");
+  if (scheme == std::string::npos) return input;
+  const std::size_t host = scheme + 3;
+  const std::size_t end = std::min(input.find('/', host), input.size());
+  const std::size_t at = input.rfind('@', end);
+  if (at == std::string::npos || at < host) return input;
+  return input.substr(0, host) + "***" + input.substr(at);
 }
 
 Image upright_rgb(const SourceFrame& frame, double max_megapixels) {
@@ -61,7 +105,11 @@ Image upright_rgb(const SourceFrame& frame, double max_megapixels) {
 
 std::unique_ptr<FrameSource> open_frames(const FrameSourceOptions& options) {
   options.validate();
-  return open_photo_frames(options);
+  if (is_live(options.input)) return open_live_frames(options);
+  if (options.input.find("://") != std::string::npos) {
+    throw Error(Reason::bad_option, "of addresses only rtsp:// can be read", options.input);
+  }
+  return is_video(options.input) ? open_video_frames(options) : open_photo_frames(options);
 }
 
 }  // namespace skyfix

@@ -95,6 +95,9 @@ struct FrameSourceOptions {
 // for videos (libskyfix_video.so) is named with the remedy.
 std::unique_ptr<FrameSource> open_frames(const FrameSourceOptions& options);
 
+// `input` as it may be written down: without the name and password of an rtsp:// address.
+std::string shown_input(const std::string& input);
+
 // The frame's picture as shown, RGB: a photo's EXIF orientation is applied, transparency lies over
 // white. Throws as decode_image, and the frame's own failure.
 Image upright_rgb(const SourceFrame& frame, double max_megapixels = 400);
