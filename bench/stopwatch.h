@@ -10,6 +10,11 @@ namespace skyfix::bench {
 struct Seconds {
   double wall = 0;
   double cpu = 0;  // of all threads
+  Seconds& operator+=(const Seconds& other) {
+    wall += other.wall;
+    cpu += other.cpu;
+    return *this;
+  }
 };
 
 class Stopwatch {

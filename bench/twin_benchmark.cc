@@ -100,13 +100,22 @@ class TwinRun {
         found = xfeat_->detect(*xfeat_->maps(picture), {.max_features = options_.features});
         return found.score.size();
       };
-      both("features", fmt::format("features {}", q), ours, twin_first, counted);
+      Pair photo = both("features", fmt::format("features {}", q), ours, twin_first, counted);
       const LightGlueSide side{found.xy, found.descriptors, picture.width, picture.height};
+      std::unique_ptr<const LightGlue::Prepared> prepared;
+      photo.ours += seconds_of([&] { prepared = lighterglue_->prepare(side); });
       for (std::size_t m = 0; m < maps_.size(); ++m) {
-        const auto match = [&] { return lighterglue_->match(side, maps_[m].side()).size(); };
-        both("matching", fmt::format("match {} {}", q, m), match, twin_first, counted);
+        const auto match = [&] {
+          return lighterglue_->match(*prepared, *lighterglue_->prepare(maps_[m].side())).size();
+        };
+        const Pair pair =
+            both("matching", fmt::format("match {} {}", q, m), match, twin_first, counted);
+        photo.ours += pair.ours;
+        photo.twin += pair.twin;
       }
       if (!counted) continue;
+      samples_.add("photo ours", photo.ours);
+      samples_.add("photo twin", photo.twin);
       for (const auto& [what, seconds] : stages_->features(picture, options_.features)) {
         samples_.add(what, seconds);
       }
@@ -119,13 +128,16 @@ class TwinRun {
   }
 
   void report(std::ostream& out) const {
-    for (const char* what : {"features", "matching"}) {
-      const auto ours = std::string(what) + " ours", twin = std::string(what) + " twin";
+    const std::pair<std::string, std::string> rows[] = {
+        {"features", "features of a photo"},
+        {"matching", "a pair matched"},
+        {"photo", fmt::format("a photo: features, {} pairs", maps_.size())}};
+    for (const auto& [what, title] : rows) {
+      const std::string ours = what + " ours", twin = what + " twin";
       const double wall = median(samples_.wall.at(ours)), cpu = median(samples_.cpu.at(ours));
       const double twin_wall = median(samples_.wall.at(twin)),
                    twin_cpu = median(samples_.cpu.at(twin));
-      out << fmt::format("{:<44} {:>8.1f} {:>8.1f} {:>6.2f}   {:>8.1f} {:>8.1f} {:>6.2f}\n",
-                         std::string(what) == "features" ? "features of a photo" : "a pair matched",
+      out << fmt::format("{:<44} {:>8.1f} {:>8.1f} {:>6.2f}   {:>8.1f} {:>8.1f} {:>6.2f}\n", title,
                          wall, twin_wall, wall / twin_wall, cpu, twin_cpu, cpu / twin_cpu);
     }
     const auto counted = [&](const char* who, const char* what) {
@@ -153,20 +165,25 @@ class TwinRun {
             picture.height};
   }
 
+  struct Pair {
+    Seconds ours, twin;
+  };
+
   template <class Work>
-  void both(const std::string& what, const std::string& order, const Work& work, bool twin_first,
+  Pair both(const std::string& what, const std::string& order, const Work& work, bool twin_first,
             bool counted) {
     std::size_t count = 0;
     Seconds ours;
     if (!twin_first) ours = seconds_of([&] { count = work(); });
     const json answer = json::parse(twin_.ask(order));
     if (twin_first) ours = seconds_of([&] { count = work(); });
-    if (!counted) return;
+    const Seconds twin{answer.at("wall_s").get<double>(), answer.at("cpu_s").get<double>()};
+    if (!counted) return {};
     samples_.add(what + " ours", ours);
-    samples_.add(what + " twin",
-                 {answer.at("wall_s").get<double>(), answer.at("cpu_s").get<double>()});
+    samples_.add(what + " twin", twin);
     counts_[what + " ours"] += count;
     counts_[what + " twin"] += answer.at("count").get<std::size_t>();
+    return {ours, twin};
   }
 
   const TwinBenchmarkOptions& options_;

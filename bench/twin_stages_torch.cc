@@ -74,22 +74,18 @@ Stages TwinStages::matching(const LightGlueSide& first, const LightGlueSide& sec
     side0 = side_of(net, first, config.input);
     side1 = side_of(net, second, config.input);
   });
-  Seconds self, cross;
-  {
-    lightglue::Side copy0 = side0, copy1 = side1;
-    self = seconds_of([&] {
-      net.run_self(0, copy0);
-      net.run_self(0, copy1);
-    });
-    cross = seconds_of([&] { net.run_cross(0, copy0, copy1); });
-  }
+  const Seconds self0 = seconds_of([&] { net.run_self(0, side0); });
+  const Seconds self1 = seconds_of([&] { net.run_self(0, side1); });
+  lightglue::Side copy0 = side0, copy1 = side1;
+  const Seconds cross = seconds_of([&] { net.run_cross(0, copy0, copy1); });
   const Seconds all_layers =
       seconds_of([&] { layers = lightglue::run_layers(net, config, side0, side1); });
   const Seconds assignment = seconds_of([&] { net.assign(layers - 1, side0, side1); });
   return {{"matching: positions, input", input},
-          {"matching: all layers, fewer points in each", all_layers},
-          {"  self-attention of the first", self},
-          {"  cross-attention of the first", cross},
+          {"matching: first self-attention, photo", self0},
+          {"matching: first self-attention, map photo", self1},
+          {"matching: the other layers, fewer points in each", all_layers},
+          {"  of which the first cross-attention", cross},
           {"matching: assignment", assignment}};
 }
 

@@ -132,6 +132,7 @@ class NetworkMatcher : public MapMatcher {
     explicit Views(const Image& of) : picture(of) {}
     const Image& picture;
     std::array<std::unique_ptr<NetworkView>, 4> turned;
+    std::array<std::unique_ptr<const LightGlue::Prepared>, 4> prepared;  // their keypoints
     bool on_cpu = false;  // for the rest of this photo
   };
 
@@ -144,7 +145,10 @@ class NetworkMatcher : public MapMatcher {
     use(views.on_cpu);
     if (!ladder_ || views.on_cpu) return work();
     return ladder_->run(report, [&](const Effort& effort) {
-      if (!report.events.empty()) views.turned = {};
+      if (!report.events.empty()) {
+        views.turned = {};
+        views.prepared = {};
+      }
       views.on_cpu = effort.on_cpu;
       use(effort.on_cpu);
       return work();
@@ -162,6 +166,17 @@ class NetworkMatcher : public MapMatcher {
     auto& slot = views.turned[turn & 3];
     if (!slot) {
       slot = std::make_unique<NetworkView>(views.picture, *in_use_, turn, options_.long_side_px);
+    }
+    return *slot;
+  }
+
+  const LightGlue::Prepared& prepared(Query& query, int turn) const {
+    auto& slot = static_cast<Views&>(query).prepared[turn & 3];
+    if (!slot) {
+      NetworkView& seen = view(query, turn);
+      const FeatureSet& features = seen.keypoints(options_.max_features);
+      slot = lightglue_in_use_->prepare(
+          {seen.keypoints_xy(), features.descriptors, seen.width(), seen.height()});
     }
     return *slot;
   }
@@ -196,13 +211,13 @@ class NetworkMatcher : public MapMatcher {
       if (features.keypoints.size() < kMinFeatures || rows == 0) continue;
       const Camera& camera = map_.camera(map_.image_camera(candidate.image)).camera;
       const std::size_t dimension = features_.dimension;
-      const LightGlueSide photo{seen.keypoints_xy(), features.descriptors, seen.width(),
-                                seen.height()};
       const LightGlueSide reference{
           features_.pixel.subspan(2 * first, 2 * rows),
           features_.descriptor.subspan(first * dimension, rows * dimension), camera.width,
           camera.height};
-      for (const LightGlueMatch& match : lightglue_in_use_->match(photo, reference)) {
+      const auto matches = lightglue_in_use_->match(prepared(query, candidate.turn),
+                                                    *lightglue_in_use_->prepare(reference));
+      for (const LightGlueMatch& match : matches) {
         const Keypoint& at = features.keypoints[match.first];
         all.pairs.push_back({match.first + kTurnStride * std::uint32_t(candidate.turn), at.x, at.y,
                              features_.point[first + match.second], candidate.image, match.score,

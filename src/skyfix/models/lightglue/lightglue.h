@@ -44,6 +44,13 @@ struct LightGlueMatch {
 
 class LightGlue {
  public:
+  // A side after the part of the network that does not know the other one: what pays where a side
+  // is matched with several. Holds nothing of what it was made from; on the network's device.
+  class Prepared {
+   public:
+    virtual ~Prepared() = default;
+  };
+
   // XFeat's file carries the matcher under "matcher." and an unused extractor: both are handled,
   // as are the layer names of older files.
   // Throws Error(bad_weights) listing what does not fit.
@@ -53,6 +60,9 @@ class LightGlue {
   // By row of the first side; each row of either side at most once. Empty sides give none.
   // Throws OutOfDeviceMemory, DeviceFailure. Thread-safe.
   std::vector<LightGlueMatch> match(const LightGlueSide& first, const LightGlueSide& second) const;
+  // The same in two steps. Both sides were prepared by this network.
+  std::unique_ptr<const Prepared> prepare(const LightGlueSide& side) const;
+  std::vector<LightGlueMatch> match(const Prepared& first, const Prepared& second) const;
   const LightGlueConfig& config() const;
   std::string weights_hash() const;
 

@@ -155,8 +155,10 @@ int run_layers(const Net& net, const LightGlueConfig& config, Side& first, Side&
   const std::int64_t given = first.size() + second.size();
   for (int i = 0; i < config.layers; ++i) {
     if (first.size() == 0 || second.size() == 0) return i;
-    net.run_self(i, first);
-    net.run_self(i, second);
+    if (i > 0) {
+      net.run_self(i, first);
+      net.run_self(i, second);
+    }
     net.run_cross(i, first, second);
     if (i + 1 == config.layers) break;
     const double threshold = 0.8 + 0.1 * std::exp(-config.threshold_decay * i);

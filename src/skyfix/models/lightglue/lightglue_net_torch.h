@@ -102,6 +102,7 @@ class Net {
 
 // Runs layers until both sides are sure or the last one is done, and drops points that will not
 // match, as `config` says. Returns how many layers were run; a side may be left without points.
+// Both sides have been through run_self(0): it does not know the other, so one run serves many.
 int run_layers(const Net& net, const LightGlueConfig& config, Side& first, Side& second);
 
 }  // namespace skyfix::lightglue

@@ -39,6 +39,10 @@ std::vector<LightGlueMatch> mutual_matches(const Assignment& found, const Side& 
   return matches;
 }
 
+struct PreparedSide final : LightGlue::Prepared {
+  Side side;
+};
+
 }  // namespace
 
 LightGlueConfig LightGlueConfig::for_aliked() { return {}; }
@@ -86,9 +90,26 @@ LightGlue::~LightGlue() = default;
 std::vector<LightGlueMatch> LightGlue::match(const LightGlueSide& first,
                                              const LightGlueSide& second) const {
   if (first.xy.empty() || second.xy.empty()) return {};
+  return match(*prepare(first), *prepare(second));
+}
+
+std::unique_ptr<const LightGlue::Prepared> LightGlue::prepare(const LightGlueSide& given) const {
+  const c10::InferenceMode inference;
+  return with_torch_errors(0, [&] {
+    auto prepared = std::make_unique<PreparedSide>();
+    prepared->side = network_->side(given);
+    if (prepared->side.size() > 0) network_->net.run_self(0, prepared->side);
+    return prepared;
+  });
+}
+
+std::vector<LightGlueMatch> LightGlue::match(const Prepared& first, const Prepared& second) const {
   const c10::InferenceMode inference;
   return with_torch_errors(0, [&]() -> std::vector<LightGlueMatch> {
-    Side side0 = network_->side(first), side1 = network_->side(second);
+    // Copies of tensors that are replaced, not written to.
+    Side side0 = dynamic_cast<const PreparedSide&>(first).side;
+    Side side1 = dynamic_cast<const PreparedSide&>(second).side;
+    if (side0.size() == 0 || side1.size() == 0) return {};
     const int layers = lightglue::run_layers(network_->net, network_->config, side0, side1);
     if (side0.size() == 0 || side1.size() == 0) return {};
     const Assignment found = network_->net.assign(layers - 1, side0, side1);

@@ -131,11 +131,28 @@ TEST_F(LightGlueForXFeat, NoPointIsUsedTwice) {
   }
 }
 
+TEST_F(LightGlueForXFeat, APreparedSideServesSeveralOthers) {
+  const Keypoints first = keypoints("image0.sparse1024"), second = keypoints("image1.sparse1024");
+  const LightGlue matcher(weights_, LightGlueConfig::for_xfeat(), {});
+  const auto prepared = matcher.prepare(first.side());
+  const auto rows = [](const std::vector<LightGlueMatch>& matches) {
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> pairs;
+    for (const LightGlueMatch& match : matches) pairs.emplace_back(match.first, match.second);
+    return pairs;
+  };
+  for (const Keypoints* other : {&second, &first, &second}) {
+    const auto expected = rows(matcher.match(first.side(), other->side()));
+    EXPECT_GT(expected.size(), 50);
+    EXPECT_EQ(rows(matcher.match(*prepared, *matcher.prepare(other->side()))), expected);
+  }
+}
+
 TEST(LightGlue, EmptySidesGiveNoMatches) {
   const LightGlue matcher(make_synthetic_source(), LightGlueConfig::for_xfeat(), {});
   const Keypoints none, one{{3, 4}, std::vector<float>(64, 0.125F)};
   EXPECT_TRUE(matcher.match(none.side(), one.side()).empty());
   EXPECT_TRUE(matcher.match(one.side(), none.side()).empty());
+  EXPECT_TRUE(matcher.match(*matcher.prepare(none.side()), *matcher.prepare(one.side())).empty());
   EXPECT_LE(matcher.match(one.side(), one.side()).size(), 1);
 }
 
