@@ -24,7 +24,8 @@ class Setting {
 TEST(Doctor, NamesVersionsAndTheStateOfTheGpu) {
   const Outcome outcome = skyfix({"doctor"});
   EXPECT_EQ(outcome.status, 0) << outcome.err;
-  for (const char* name : {"skyfix", "processor", "memory", "LibTorch", "libopencv_core"}) {
+  for (const char* name :
+       {"skyfix", "processor", "memory", "LibTorch", "libopencv_core", "libavcodec"}) {
     EXPECT_THAT(outcome.out, HasSubstr(name));
   }
   EXPECT_THAT(outcome.out, AnyOf(HasSubstr("A GPU can be used."), HasSubstr("No GPU can be used")));

@@ -1,5 +1,6 @@
 """`skyfix licenses` names every library that the binary loads."""
 import os
+import pathlib
 import re
 import subprocess
 import unittest
@@ -20,6 +21,7 @@ NAMED_BY = {
     r'libjpeg': 'libjpeg-turbo',
     r'libpng': 'libpng',
     r'libtiff|libwebp|libsharpyuv|libLerc|libjbig|libdeflate|libzstd|liblzma': 'libtiff',
+    r'libav|libsw': 'FFmpeg',
     r'libexif': 'libexif',
     r'libexempi|libexpat': 'Exempi',
     r'libGeographic': 'GeographicLib',
@@ -35,7 +37,11 @@ SYSTEM = re.compile(r'^(linux-vdso|ld-linux|libc|libm|libdl|libpthread|librt|lib
 class Licenses(unittest.TestCase):
     def test_every_loaded_library_is_named(self):
         loaded = subprocess.run(['ldd', BINARY], capture_output=True, text=True, check=True).stdout
-        names = [line.split()[0].split('/')[-1] for line in loaded.splitlines() if line.strip()]
+        video = pathlib.Path(BINARY).parent.parent / 'lib' / 'libskyfix_video.so'
+        needed = subprocess.run(['readelf', '-d', video], capture_output=True, text=True, check=True).stdout
+        names = re.findall(r'\(NEEDED\).*\[(.+)\]', needed)
+        self.assertGreater(len(names), 3)
+        names += [line.split()[0].split('/')[-1] for line in loaded.splitlines() if line.strip()]
         self.assertGreater(len(names), 10)
         printed = subprocess.run([BINARY, 'licenses'], capture_output=True, text=True, check=True).stdout
         for name in names:

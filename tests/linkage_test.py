@@ -95,6 +95,15 @@ class Linkage(unittest.TestCase):
                 self.assertEqual(matching(GPU, libraries), [])
                 self.assertEqual([lib for lib, path in libraries.items() if path is None], [])
 
+    def test_ffmpeg_is_behind_a_library_of_its_own(self):
+        ffmpeg = re.compile(r'libav(codec|format|util|device|filter)|libsw(scale|resample)|libx26')
+        for name in ['skyfix', 'skyfix-bench', 'skyfix_frames_test']:
+            with self.subTest(name):
+                self.assertEqual(matching(ffmpeg, reached(FOLDER / name)), [])
+        library = FOLDER.parent / 'lib' / 'libskyfix_video.so'
+        self.assertTrue(matching(ffmpeg, reached(library)), 'so that the lines above mean something')
+        self.assertEqual(matching(re.compile('libavdevice|libavfilter'), reached(library)), [])
+
     def test_the_memory_room_does_without_libtorch(self):
         self.assertEqual(matching(re.compile('libtorch|libc10'), reached(FOLDER / 'skyfix_memory_test')), [])
 

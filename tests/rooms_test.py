@@ -41,6 +41,8 @@ THIRD_PARTY = {
     'opencv2/': {'image', 'features'},
     'ceres/': {'solve'},
     'faiss/': {'retrieval'},
+    'libav': {'frames'},
+    'libsw': {'frames'},
     'GeographicLib/': {'geo'},
     'libexif/': {'image'},
     'exempi/': {'image'},

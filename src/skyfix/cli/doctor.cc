@@ -7,6 +7,7 @@
 #include "skyfix/base/error.h"
 #include "skyfix/base/version.h"
 #include "skyfix/cli/commands.h"
+#include "skyfix/frames/video_library.h"
 #include "skyfix/match/mutual_nearest.h"
 #include "skyfix/memory/budget.h"
 #include "skyfix/memory/cuda_library.h"
@@ -63,6 +64,16 @@ void look_at_libraries(Findings& findings) {
     }
   }
   findings.push_back({"libraries", names, ""});
+}
+
+void look_at_video(Findings& findings) {
+  const VideoLibrary& library = VideoLibrary::instance();
+  if (library.loaded()) {
+    findings.push_back({"video", library.versions(), ""});
+  } else {
+    findings.push_back({"video", "cannot be read: " + library.why_not(),
+                        "photos and pipes (--input -) do without"});
+  }
 }
 
 void look_at_cards(const CudaProbe& probe, Findings& findings) {
@@ -154,6 +165,7 @@ void add_doctor(CLI::App& root, const Globals&, Commands& commands) {
                         Findings findings;
                         look_at_machine(findings);
                         look_at_libraries(findings);
+                        look_at_video(findings);
                         look_at_gpu(findings);
                         look_at_settings(findings);
                         return print(findings, *as_json, why_no_gpu().empty(), *needs_gpu);

@@ -26,6 +26,8 @@ constexpr Part kParts[] = {
     {"libjpeg-turbo", "IJG and BSD-3-Clause", "JPEG"},
     {"libpng", "libpng-2.0", "PNG"},
     {"libtiff, with libwebp, LERC, JBIG-KIT, zstd, xz", "MIT-like; JBIG-KIT GPL-2+", "TIFF"},
+    {"FFmpeg, with x264, x265 and other codecs", "GPL-2+ as Debian builds it",
+     "videos and streams; a library of its own, opened for them alone"},
     {"libexif", "LGPL-2.1+", "EXIF"},
     {"Exempi (Adobe XMP toolkit)", "BSD-3-Clause", "XMP"},
     {"GeographicLib", "MIT", "geodesy"},
@@ -49,6 +51,9 @@ constexpr const char* kNotes =
     "as a whole is to be given on under the GPL (version 3 goes together with Apache-2.0). Linking "
     "against\n"
     "the distribution's own packages, as the build does, redistributes nothing.\n"
+    "FFmpeg, which Debian and Ubuntu build under the GPL, is reached through libskyfix_video.so "
+    "alone: an\n"
+    "archive without that file and FFmpeg's libraries is without it, and reads no videos.\n"
     "Model weights are never part of Skyfix; `skyfix models list` names their licences.\n"
     "Skyfix comes without warranty; see the file LICENSE.\n";
 

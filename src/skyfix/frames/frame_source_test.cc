@@ -35,6 +35,13 @@ TEST(FrameSource, NamesComeBack) {
   EXPECT_EQ(frame_source_kind_name(FrameSourceKind::live), "live");
 }
 
+TEST(FrameSource, PasswordsAreNotShown) {
+  EXPECT_EQ(shown_input("rtsp://u:p@cam:554/a@b"), "rtsp://***@cam:554/a@b");
+  EXPECT_EQ(shown_input("rtsp://cam/a@b"), "rtsp://cam/a@b");
+  EXPECT_EQ(shown_input("rtsp://u:p@cam"), "rtsp://***@cam");
+  EXPECT_EQ(shown_input("photos@home/x"), "photos@home/x");
+}
+
 // A JPEG with an orientation tag: the picture as a viewer shows it.
 TEST(UprightRgb, AppliesTheOrientation) {
   const Folder folder;

@@ -211,8 +211,9 @@ FrameReader::Step Reader::advance() {
   while (!stopped_) {
     const int received = avcodec_receive_frame(decoder_.get(), frame_.get());
     if (received == 0) {
-      const bool broken =
-          (frame_->flags & AV_FRAME_FLAG_CORRUPT) != 0 || frame_->decode_error_flags != 0;
+      // (The second is written by the decoder's threads, sooner or later: not the same every time.)
+      const bool broken = (frame_->flags & AV_FRAME_FLAG_CORRUPT) != 0 ||
+                          (options_.live && frame_->decode_error_flags != 0);
       return broken ? damaged("the frame is damaged: parts of it are missing") : Step::frame;
     }
     if (received == AVERROR_EOF) return at_end();
