@@ -6,6 +6,7 @@
 #include <ostream>
 #include <random>
 
+#include "bench/models_scene.h"
 #include "skyfix/base/byte_size.h"
 #include "skyfix/base/error.h"
 #include "skyfix/base/file.h"
@@ -38,7 +39,9 @@ void open_gpu(const ModelsBenchmarkOptions& options, ModelsBench& bench) {
   bench.ledger = std::make_unique<Ledger>(*bench.device);
 }
 
-ModelsBench open_bench(const ModelsBenchmarkOptions& options) {
+}  // namespace
+
+ModelsBench open_models_bench(const ModelsBenchmarkOptions& options) {
   if (options.device != "cpu" && options.device != "cuda") {
     throw Error(Reason::bad_option, "--device is '" + options.device + "'; allowed is cpu or cuda");
   }
@@ -62,6 +65,8 @@ ModelsBench open_bench(const ModelsBenchmarkOptions& options) {
   bench.heading += fmt::format("; {}, {}", options.precision, version_text());
   return bench;
 }
+
+namespace {
 
 double mib(std::uint64_t bytes) { return double(bytes) / (1 << 20); }
 
@@ -182,7 +187,7 @@ std::vector<float> made_places(int width, int height, int count, std::uint64_t s
 }
 
 int run_models_benchmark(const ModelsBenchmarkOptions& options, std::ostream& out) {
-  ModelsBench bench = open_bench(options);
+  ModelsBench bench = open_models_bench(options);
   Json json{{"about", bench.heading}};
   out << bench.heading << "\n" << std::flush;
   report_weights(bench, out, json);

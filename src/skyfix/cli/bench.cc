@@ -1,6 +1,7 @@
 #include <iostream>
 
 #include "bench/commands.h"
+#include "bench/frames_benchmark.h"
 #include "bench/localize_benchmark.h"
 #include "skyfix/cli/commands.h"
 
@@ -22,6 +23,30 @@ void add_bench_localize(CLI::App& parent, Commands& commands) {
                       }});
 }
 
+void add_bench_frames(CLI::App& parent, Commands& commands) {
+  CLI::App* app = parent.add_subcommand(
+      "frames", "Whole frames with MASt3R and DINOv3 (synthetic weights), stages overlapped");
+  auto options = std::make_shared<bench::FramesBenchmarkOptions>();
+  app->add_option("--photos", options->photos, "Folder of photos, taken in turn")->required();
+  app->add_option("--device", options->models.device, "cuda or cpu")->capture_default_str();
+  app->add_option("--precision", options->models.precision, "fp32, bf16 or fp16")
+      ->capture_default_str();
+  app->add_option("--frames", options->frames, "How many")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 100000));
+  app->add_option("--references", options->models.references, "MASt3R's, of a frame")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 64));
+  app->add_option("--image-size", options->models.long_side_px, "Of the networks, px")
+      ->capture_default_str()
+      ->check(CLI::Range(64, 2048));
+  app->add_option("--match-max-points", options->max_pairs, "Pairs for the solve")
+      ->capture_default_str()
+      ->check(CLI::Range(4, 1 << 20));
+  options->models.repeat = 0;  // no 3D points
+  commands.push_back({app, [options] { return bench::run_frames_benchmark(*options, std::cout); }});
+}
+
 }  // namespace
 
 void add_bench(CLI::App& root, const Globals& globals, Commands& commands) {
@@ -34,6 +59,7 @@ void add_bench(CLI::App& root, const Globals& globals, Commands& commands) {
     commands.push_back({command.app, command.run});
   }
   add_bench_localize(*app, commands);
+  add_bench_frames(*app, commands);
 }
 
 }  // namespace skyfix::cli
