@@ -49,7 +49,7 @@ void CloudOptions::validate() const {
   if (!std::isfinite(confidence_threshold)) {
     throw Error(Reason::bad_option, "--conf-threshold must be a number");
   }
-  if (every < 1) throw Error(Reason::bad_option, "--cloud-every must be at least 1");
+  if (every < 1) throw Error(Reason::bad_option, "--downsample-factor must be at least 1");
   if (!(voxel >= 0) || !std::isfinite(voxel)) {
     throw Error(Reason::bad_option, "--voxel must be a length, or 0 for automatic");
   }
