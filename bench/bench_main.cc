@@ -44,7 +44,10 @@ int main(int argc, char** argv) {
   const std::vector<skyfix::bench::BenchCommand> commands = {
       skyfix::bench::add_match_command(root, threads),
       skyfix::bench::add_memory_command(root, threads),
-      skyfix::bench::add_models_command(root, threads), skyfix::bench::add_twin_command(root)};
+      skyfix::bench::add_memory_stream_command(root, threads),
+      skyfix::bench::add_stream_command(root, threads),
+      skyfix::bench::add_models_command(root, threads),
+      skyfix::bench::add_twin_command(root)};
   try {
     root.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -9,6 +9,7 @@
 #include "bench/match_data.h"
 #include "bench/memory_benchmark.h"
 #include "bench/models_benchmark.h"
+#include "bench/stream_benchmark.h"
 #include "bench/twin_benchmark.h"
 #include "skyfix/base/byte_size.h"
 #include "skyfix/base/file.h"
@@ -60,6 +61,44 @@ int run_models(ModelsArguments arguments, int threads) {
   }
   set_thread_count(static_cast<std::size_t>(threads));
   return run_models_benchmark(options, std::cout);
+}
+
+struct StreamArguments {
+  StreamBenchmarkOptions options;
+  std::string gpu_memory;
+  StreamBenchmarkOptions parsed(int threads) const {
+    StreamBenchmarkOptions parsed = options;
+    if (!gpu_memory.empty()) parsed.gpu_bytes = parse_byte_size(gpu_memory, "--gpu-memory");
+    set_thread_count(static_cast<std::size_t>(threads));
+    return parsed;
+  }
+};
+
+// What a stream's benchmarks have in common.
+void add_stream_options(CLI::App& app, StreamArguments& arguments) {
+  StreamBenchmarkOptions& options = arguments.options;
+  options.stream.keyframe_interval = 1;
+  app.add_option("--device", options.device, "cuda, cpu or auto")->capture_default_str();
+  app.add_option("--gpu-memory", arguments.gpu_memory,
+                 "Budget: all of the process's device memory (default: the whole card)");
+  app.add_option("--precision,--dtype", options.precision, "Of the network: fp32, bf16 or fp16")
+      ->capture_default_str();
+  app.add_option("--head-precision", options.heads, "Of its heads")->capture_default_str();
+  app.add_option("--weights", options.weights, "synthetic or synthetic:tiny")
+      ->capture_default_str();
+  app.add_option("--width", options.width, "Of the network's pictures, px")->capture_default_str();
+  app.add_option("--height", options.height, "Of the network's pictures, px")
+      ->capture_default_str();
+  app.add_option("--window,--sliding-window", options.stream.window, "Frames remembered whole")
+      ->capture_default_str();
+  app.add_option("--num-scale-frames", options.stream.num_scale_frames,
+                 "First frames, taken together")
+      ->capture_default_str();
+  app.add_option("--keyframe-interval", options.stream.keyframe_interval,
+                 "Every n-th frame is remembered")
+      ->capture_default_str();
+  app.add_option("--camera-iterations", options.camera_iterations, "Rounds of the camera head")
+      ->capture_default_str();
 }
 
 void add_walk_options(CLI::App& app, MemoryArguments& arguments) {
@@ -198,6 +237,52 @@ BenchCommand add_twin_command(CLI::App& parent) {
       ->capture_default_str()
       ->check(CLI::Range(1, 1000));
   return {app, [options] { return run_twin_benchmark(*options, std::cout); }};
+}
+
+BenchCommand add_memory_stream_command(CLI::App& parent, const int& threads) {
+  CLI::App* app = parent.get_subcommand("memory")->add_subcommand(
+      "stream",
+      "Time and memory of a reconstruction against its length: random weights, made-up "
+      "pictures");
+  auto arguments = std::make_shared<StreamArguments>();
+  StreamBenchmarkOptions& options = arguments->options;
+  options.frame_counts = {64, 128, 256, 512, 1024, 2048, 4096, 10000};
+  add_stream_options(*app, *arguments);
+  app->add_option("--frame-counts", options.frame_counts, "Lengths, one run each")
+      ->capture_default_str();
+  app->add_flag("--stop-on-oom", options.stop_on_oom, "End at the first length that does not fit");
+  app->add_option("--csv,--output", options.csv,
+                  "Write a line for each length to this file; - = standard output, the summary "
+                  "then goes to standard error");
+  return {app, [arguments, &threads] {
+            const StreamBenchmarkOptions parsed = arguments->parsed(threads);
+            return run_stream_sweep(parsed, table_stream(parsed.csv), std::cout);
+          }};
+}
+
+BenchCommand add_stream_command(CLI::App& parent, const int& threads) {
+  CLI::App* app = parent.add_subcommand(
+      "stream", "A frame of a reconstruction: time by stage, memory by owner");
+  auto arguments = std::make_shared<StreamArguments>();
+  StreamBenchmarkOptions& options = arguments->options;
+  add_stream_options(*app, *arguments);
+  app->add_option("--frames", options.frames, "Measured; 0 = none")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 1'000'000));
+  app->add_option("--prefill", options.prefill,
+                  "Begin as after so many remembered frames, with random keys: the steady state of "
+                  "a long stream")
+      ->capture_default_str();
+  app->add_option("--profile", options.profile,
+                  "Frames of the profile by stage, in the steady state; 0 = none")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 10'000));
+  app->add_option("--goldens", options.goldens,
+                  "Folder with full_stream.safetensors to compare with");
+  app->add_option("--json", options.json, "Write the figures to this file too");
+  return {app, [arguments, &threads] {
+            return run_stream_benchmark(arguments->parsed(threads), std::cout);
+          }};
 }
 
 }  // namespace skyfix::bench

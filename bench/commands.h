@@ -23,6 +23,9 @@ std::ostream& table_stream(const std::filesystem::path& csv);
 BenchCommand add_match_command(CLI::App& parent, const int& threads);
 // `memory localize`.
 BenchCommand add_memory_command(CLI::App& parent, const int& threads);
+// `memory stream`; after add_memory_command.
+BenchCommand add_memory_stream_command(CLI::App& parent, const int& threads);
+BenchCommand add_stream_command(CLI::App& parent, const int& threads);
 BenchCommand add_models_command(CLI::App& parent, const int& threads);
 BenchCommand add_twin_command(CLI::App& parent);
 

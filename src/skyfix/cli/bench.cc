@@ -54,7 +54,8 @@ void add_bench(CLI::App& root, const Globals& globals, Commands& commands) {
       "bench", "Measure speed on this machine, with a peer beside it in the same run");
   app->require_subcommand(1);
   for (const auto add :
-       {bench::add_match_command, bench::add_memory_command, bench::add_models_command}) {
+       {bench::add_match_command, bench::add_memory_command, bench::add_memory_stream_command,
+        bench::add_stream_command, bench::add_models_command}) {
     const bench::BenchCommand command = add(*app, globals.threads);
     commands.push_back({command.app, command.run});
   }

@@ -40,6 +40,7 @@ using Commands = std::vector<Command>;
 
 void add_map(CLI::App& root, const Globals& globals, Commands& commands);
 void add_localize(CLI::App& root, const Globals& globals, Commands& commands);
+void add_reconstruct(CLI::App& root, const Globals& globals, Commands& commands);
 void add_evaluate(CLI::App& root, const Globals& globals, Commands& commands);
 void add_simulate(CLI::App& root, const Globals& globals, Commands& commands);
 void add_records(CLI::App& root, const Globals& globals, Commands& commands);

@@ -16,6 +16,7 @@ constexpr const char* kDescription =
     "\n"
     "  skyfix map build --colmap SPARSE --images DIR --out MAP   make a map from a COLMAP model\n"
     "  skyfix localize --map MAP --input PHOTOS --out RUN        one fix per photo\n"
+    "  skyfix reconstruct --input VIDEO --out RUN                poses, depth, cloud, without a map\n"
     "  skyfix evaluate --run RUN --reference reference.json      compare with known poses\n";
 
 void add_globals(CLI::App& root, Globals& globals) {
@@ -73,6 +74,7 @@ int run_program(int argc, char** argv) {
   add_globals(root, globals);
   Commands commands;
   add_localize(root, globals, commands);
+  add_reconstruct(root, globals, commands);
   add_map(root, globals, commands);
   add_evaluate(root, globals, commands);
   add_export(root, globals, commands);

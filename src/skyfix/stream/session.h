@@ -77,6 +77,10 @@ class StreamSession {
   // No more frames: gives what is left.
   void finish(const Sink& sink);
 
+  // For measuring: as if so many frames of this size had been kept, with random keys and values, so
+  // that the next frame meets the steady state of a long stream. Before the first push().
+  void prefill(std::int64_t kept_frames, int width, int height);
+
   StreamFigures figures() const;
   int keyframe_interval() const;  // 0 = by motion
 

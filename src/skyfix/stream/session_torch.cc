@@ -161,6 +161,20 @@ void StreamSession::finish(const Sink& sink) {
   state.held.clear();
 }
 
+void StreamSession::prefill(std::int64_t kept_frames, int width, int height) {
+  State& state = *state_;
+  if (state.window || kept_frames < state.options.num_scale_frames) {
+    throw Error(Reason::bad_option,
+                fmt::format("a stream is filled before its first frame, with at least its {} scale "
+                            "frames",
+                            state.options.num_scale_frames));
+  }
+  state.width = width;
+  state.height = height;
+  state.begin_window();
+  state.window->prefill(kept_frames);
+}
+
 StreamFigures StreamSession::figures() const {
   StreamFigures figures;
   figures.frames = state_->predicted;

@@ -268,6 +268,20 @@ TEST(StreamSession, FramesOfAnotherSizeAreRefused) {
   EXPECT_THROW(session.push({other.data(), 56, 56, 3}, [](StreamPrediction&&) {}), Error);
 }
 
+TEST(StreamSession, AFilledOneGoesOnLikeALongStream) {
+  const Pictures pictures = made_pictures(3);
+  StreamSession session(tiny(false), small_window());
+  session.prefill(50, pictures.width, pictures.height);
+  const auto found = stream(session, pictures);
+  ASSERT_EQ(found.size(), 3u);
+  EXPECT_EQ(found[0].position, 50);
+  EXPECT_EQ(found[2].role, FrameRole::keyframe);
+  const std::int64_t tokens = 6 + 4 * 5;
+  EXPECT_EQ(found[2].keys_seen, 5 * tokens + 6 * (53 - 5));
+  EXPECT_EQ(session.figures().kept, 53);
+  EXPECT_THROW(session.prefill(50, 70, 56), Error) << "it has begun";
+}
+
 // A threshold of nothing keeps every frame, an endless one only what the longest gap asks for.
 TEST(StreamSession, KeyframesFollowMotion) {
   const Pictures pictures = made_pictures(12);

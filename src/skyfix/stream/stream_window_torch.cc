@@ -177,6 +177,18 @@ FrameRole StreamWindow::decided_by_motion(FrameRole planned, const GctOutput& ou
   return role;
 }
 
+void StreamWindow::prefill(std::int64_t kept_frames) {
+  const c10::InferenceMode no_gradients;
+  const GctOptions& how = network_->options();
+  const at::TensorOptions on = at::TensorOptions().device(nn::torch_device(how.placement.device));
+  with_torch_errors(0, [&] {
+    memory_.prefill(kept_frames, how.camera_iterations,
+                    on.dtype(nn::scalar_type(how.placement.precision)),
+                    on.dtype(nn::scalar_type(how.heads)));
+  });
+  frames_ = kept_frames;
+}
+
 void StreamWindow::restore(const Progress& progress, const StreamMemory::Tensors& memory,
                            std::int64_t kept, std::int64_t camera_tokens) {
   const c10::InferenceMode no_gradients;

@@ -55,6 +55,9 @@ class StreamWindow {
   StreamMemory& memory() { return memory_; }
   const StreamMemory& memory() const { return memory_; }
 
+  // StreamSession::prefill.
+  void prefill(std::int64_t kept_frames);
+
   // Of the last keyframe, for keyframes by motion.
   struct LastKeyframe {
     std::array<double, 9> pose{};
