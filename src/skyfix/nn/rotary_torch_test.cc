@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <cmath>
+
 #include "skyfix/memory/cuda_library.h"
 #include "skyfix/nn/layers_torch.h"
 #include "skyfix/nn/weight_reader_torch.h"
@@ -41,6 +43,33 @@ TEST(RotateHeads, TurnsEachPartByHalves) {
   }
 }
 
+TEST(RotateHeads, TurnsNeighboursWhereAsked) {
+  const RotaryCode code = code_of(1);
+  const at::Tensor before = rows_of(7);
+  at::Tensor rows = before.clone();
+  rotate_heads(rows, {.heads = kHeads, .size = kSize, .neighbours = true}, code);
+  for (std::int64_t j = 0; j < kHeads * kSize; j += 2) {
+    const at::Tensor a = before.select(2, j), b = before.select(2, j + 1);
+    const auto at = [&](const at::Tensor& table, std::int64_t k) {
+      return table.select(1, 0).select(1, k % kSize);
+    };
+    EXPECT_TRUE(rows.select(2, j).equal(a * at(code.cos, j) + b.neg() * at(code.sin, j))) << j;
+    EXPECT_TRUE(rows.select(2, j + 1).equal(b * at(code.cos, j + 1) + a * at(code.sin, j + 1)))
+        << j;
+  }
+  EXPECT_TRUE(rows.narrow(2, kHeads * kSize, 7).equal(before.narrow(2, kHeads * kSize, 7)));
+}
+
+TEST(AnglesByHalves, AreThePositionTimesFallingFrequencies) {
+  const at::Tensor found = angles_by_halves(at::tensor({0.F, 3.F}), 8, 100);
+  ASSERT_TRUE(found.sizes().equals({2, 8}));
+  EXPECT_EQ(found[0].abs().max().item<float>(), 0);
+  for (int j = 0; j < 4; ++j) {
+    EXPECT_NEAR(found[1][j].item<double>(), 3 * std::pow(100.0, -2.0 * j / 8), 1e-6);
+    EXPECT_EQ(found[1][j + 4].item<float>(), found[1][j].item<float>());
+  }
+}
+
 TEST(RotateHeads, RoundsOnce) {
   const RotaryCode code = code_of(2);
   at::Tensor half = rows_of(0, at::kBFloat16), full = half.to(at::kFloat);
@@ -55,13 +84,15 @@ TEST(RotateHeads, IsEqualOnAGpu) {
   const CudaDevice opened = open_cuda_device();
   const at::Device device = torch_device(DeviceKind::cuda);
   for (const at::ScalarType type : {at::kFloat, at::kHalf, at::kBFloat16}) {
-    for (const std::int64_t parts : {1, 2}) {
-      const RotaryHeads heads{.heads = kHeads, .size = kSize, .parts = parts};
+    for (const std::int64_t kind : {1, 2, 3}) {
+      const std::int64_t parts = kind == 2 ? 2 : 1;
+      const RotaryHeads heads{
+          .heads = kHeads, .size = kSize, .parts = parts, .neighbours = kind == 3};
       const RotaryCode code = code_of(parts);
       at::Tensor wanted = rows_of(8, type), found = wanted.to(device);
       rotate_heads_reference(wanted, heads, code);
       rotate_heads(found, heads, {code.sin.to(device), code.cos.to(device)});
-      EXPECT_TRUE(found.to(at::kCPU).equal(wanted)) << at::toString(type) << " " << parts;
+      EXPECT_TRUE(found.to(at::kCPU).equal(wanted)) << at::toString(type) << " " << kind;
     }
   }
 }

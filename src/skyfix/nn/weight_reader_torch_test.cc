@@ -38,6 +38,9 @@ TEST(WeightReader, EverythingAskedForByNameAndShapeIsFine) {
   EXPECT_TRUE(fc.has("bias"));
   EXPECT_FALSE(fc.has("steps"));
   EXPECT_EQ(weights.get("steps", {}).item<std::int64_t>(), 7);
+  EXPECT_FALSE(weights.find("other", {9}).defined());
+  EXPECT_EQ(fc.figures().tensors, 3);
+  EXPECT_EQ(weights.figures().values, 4 + 2 + 1);
   weights.finish("tiny");
 }
 
@@ -140,6 +143,8 @@ TEST(WeightReader, SyntheticWeightsAreMadeByFullName) {
   EXPECT_TRUE(at::equal(made.flatten(), at::tensor(expected)));
   // What the rules leave as the architecture defines it.
   EXPECT_FALSE(weights.find("rope.periods", {16}).defined());
+  EXPECT_EQ(weights.figures().tensors, 1);
+  EXPECT_EQ(weights.figures().values, 12);
   EXPECT_TRUE(at::equal(weights.get("bn.num_batches_tracked", {}), at::zeros({})));
   weights.finish("tiny");
 }
