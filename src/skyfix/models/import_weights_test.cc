@@ -67,6 +67,23 @@ TEST_F(ImportTest, RefusesAnotherModelThanNamedAndNone) {
   }
 }
 
+TEST_F(ImportTest, AnImportImportedAgainKeepsItsOrigin) {
+  write_file_atomic(folder_ / "given.pt", small_xfeat());
+  import_weights(folder_ / "given.pt", "", folder_ / "a.safetensors");
+  const ImportedWeights again = import_weights(folder_ / "a.safetensors", "", folder_ / "b.st");
+  EXPECT_EQ(again.source_sha256, sha256_hex(small_xfeat()));
+}
+
+// The published file, where this machine has it: its tensors could be those of aliked-n16 too.
+TEST(RealImport, AModelThatTheDigestContradictsIsRefused) {
+  const auto found = find_weights(known_model("aliked-n16rot"));
+  if (!found) GTEST_SKIP() << "SKIPPED: no published weights: skyfix models fetch aliked";
+  const std::string out = ::testing::TempDir() + "/skyfix_real_import.safetensors";
+  EXPECT_THAT(refusal([&] { import_weights(found->file, "aliked-n16", out); }),
+              HasSubstr("published file of aliked-n16rot, not of aliked-n16"));
+  EXPECT_FALSE(fs::exists(out));
+}
+
 TEST_F(ImportTest, AsksWhereValuesAloneDiffer) {
   write_file_atomic(folder_ / "a.pth", small_aliked());
   EXPECT_THAT(refusal([&] { import_weights(folder_ / "a.pth", "", ""); }),

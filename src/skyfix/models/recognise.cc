@@ -63,4 +63,11 @@ std::vector<std::string> models_with_tensors(const TensorSource& source) {
   return dinov3_with_tensors(source);
 }
 
+std::string model_with_digest(std::string_view sha256) {
+  for (const KnownModel& model : known_models()) {
+    if (!model.sha256.empty() && model.sha256 == sha256) return model.name;
+  }
+  return {};
+}
+
 }  // namespace skyfix

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "skyfix/models/weights.h"
 #include "skyfix/nn/testing_tensors.h"
 
 namespace skyfix {
@@ -46,6 +47,12 @@ TEST(Recognise, TellsTheStreamingModel) {
                                       .with("aggregator.camera_token", {1, 2, 1, 1024})
                                       .with("camera_head.empty_pose_tokens", {1, 1, 9})),
               ElementsAre("gct"));
+}
+
+TEST(Recognise, TellsAPublishedFileByItsDigest) {
+  EXPECT_EQ(model_with_digest(known_model("aliked-n16rot").sha256), "aliked-n16rot");
+  EXPECT_EQ(model_with_digest(""), "");  // several models have none published
+  EXPECT_EQ(model_with_digest(std::string(64, '0')), "");
 }
 
 TEST(Recognise, OtherTensorsAreOfNoKnownModel) {

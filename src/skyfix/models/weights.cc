@@ -8,6 +8,7 @@
 #include "skyfix/base/error.h"
 #include "skyfix/base/log.h"
 #include "skyfix/base/text.h"
+#include "skyfix/models/recognise.h"
 #include "skyfix/nn/synthetic_weights.h"
 #include "skyfix/nn/tensor_file.h"
 
@@ -67,6 +68,18 @@ std::string missing_text(const KnownModel& model, const std::vector<fs::path>& f
     text += (&folder == folders.data() ? " " : ", ") + folder.string();
   }
   return text;
+}
+
+// Sooner than a list of all the names that do not fit. What is of no known model may be meant all
+// the same: the network says what it lacks.
+void require_not_another(const KnownModel& model, const TensorSource& source) {
+  const std::vector<std::string> looks = models_with_tensors(source);
+  if (looks.empty() || std::find(looks.begin(), looks.end(), model.name) != looks.end()) return;
+  std::string names;
+  for (const std::string& name : looks) names += (names.empty() ? "" : " or ") + name;
+  throw Error(Reason::bad_weights,
+              "these look like the weights of " + names + ", not of " + model.name,
+              source.description());
 }
 
 }  // namespace
@@ -133,7 +146,28 @@ std::shared_ptr<const TensorSource> open_weights(const KnownModel& model, const 
     found = *anywhere;
   }
   if (!model.terms.empty()) log::info("{}: {}", model.name, model.terms);
-  return open_tensor_file(found.file, found.member);
+  auto source = open_tensor_file(found.file, found.member);
+  require_not_another(model, *source);
+  return source;
+}
+
+std::string digest_verdict(const KnownModel& model, const TensorSource& source) {
+  const std::string digest = weights_identity(source);
+  const bool imported = digest != source.hash();
+  const std::string none = "; no SHA-256 is published to compare with";
+  if (model.sha256.empty()) {
+    return imported ? "imported, it says, from a file of SHA-256 " + digest + none
+                    : "SHA-256 " + digest + none;
+  }
+  if (digest != model.sha256) {
+    throw Error(Reason::bad_weights,
+                (imported ? "it says that it was imported from a file of SHA-256 "
+                          : std::string("its SHA-256 is ")) +
+                    digest + ", not the published " + model.sha256,
+                source.description());
+  }
+  return imported ? "imported, it says, from the published file; its own numbers cannot be compared"
+                  : "as published";
 }
 
 }  // namespace skyfix

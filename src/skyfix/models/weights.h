@@ -50,8 +50,13 @@ std::optional<FoundWeights> find_weights(const KnownModel& model,
 
 // What a user said of weights: a file, "synthetic", or nothing (then they are looked for).
 // Throws Error(missing_weights) saying which file, where from, which licence, and where it was
-// looked for; Error(bad_weights) as open_tensor_file. Logs the model's terms before it opens.
+// looked for; Error(bad_weights) as open_tensor_file, or naming the model whose weights these are
+// when they are another's. Logs the model's terms before it opens.
 std::shared_ptr<const TensorSource> open_weights(const KnownModel& model, const std::string& given,
                                                  const std::filesystem::path& weights_dir = {});
+
+// What the SHA-256 of a model's weights says, and what it cannot say. Throws Error(bad_weights)
+// when it is not the published one.
+std::string digest_verdict(const KnownModel& model, const TensorSource& source);
 
 }  // namespace skyfix

@@ -8,7 +8,9 @@
 
 #include "skyfix/base/error.h"
 #include "skyfix/base/file.h"
+#include "skyfix/models/import_weights.h"
 #include "skyfix/models/testing_folder.h"
+#include "skyfix/models/testing_weights.h"
 #include "skyfix/nn/tensor_file.h"
 #include "skyfix/nn/testing_archive.h"
 
@@ -167,6 +169,40 @@ TEST_F(WeightsTest, OpensAFileAWheelSyntheticOnesOrWhatIsFound) {
   EXPECT_THAT(open_weights(xfeat, "", folder_)->names(), Contains("t"));
   EXPECT_EQ(error_of([&] { open_weights(xfeat, folder_ / "gone.pt"); }).first,
             Reason::unreadable_file);
+}
+
+TEST_F(WeightsTest, AnotherModelsWeightsAreNamed) {
+  write_file_atomic(folder_ / "w.pt", testing::small_xfeat());
+  write_file_atomic(folder_ / "a.pt", testing::small_aliked());
+  const auto open = [&](const char* model, const char* file) {
+    return error_of([&] { open_weights(known_model(model), folder_ / file); });
+  };
+  EXPECT_EQ(open("mast3r", "w.pt").first, Reason::bad_weights);
+  EXPECT_THAT(open("mast3r", "w.pt").second,
+              HasSubstr("these look like the weights of xfeat, not of mast3r"));
+  EXPECT_THAT(open("xfeat", "a.pt").second, HasSubstr("of aliked-n16rot or aliked-n16, not of"));
+  EXPECT_EQ(open_weights(known_model("aliked-n16"), folder_ / "a.pt")->names().size(), 2);
+}
+
+TEST_F(WeightsTest, DigestsSayWhatTheyCanProve) {
+  write_file_atomic(folder_ / "w.pt", testing::small_xfeat());
+  const auto file = open_tensor_file(folder_ / "w.pt");
+  import_weights(folder_ / "w.pt", "", folder_ / "i.safetensors");
+  const auto import = open_tensor_file(folder_ / "i.safetensors");
+  KnownModel model = known_model("xfeat");
+  EXPECT_THAT(error_of([&] { digest_verdict(model, *file); }).second,
+              HasSubstr("its SHA-256 is " + file->hash() + ", not the published"));
+  EXPECT_THAT(error_of([&] { digest_verdict(model, *import); }).second,
+              HasSubstr("it says that it was imported from a file of SHA-256 " + file->hash()));
+  model.sha256 = file->hash();
+  EXPECT_EQ(digest_verdict(model, *file), "as published");
+  EXPECT_THAT(digest_verdict(model, *import), AllOf(HasSubstr("it says, from the published file"),
+                                                    HasSubstr("cannot be compared")));
+  model.sha256.clear();
+  EXPECT_THAT(digest_verdict(model, *file), HasSubstr("no SHA-256 is published"));
+  EXPECT_THAT(digest_verdict(model, *import),
+              AllOf(HasSubstr("imported, it says, from a file of SHA-256 " + file->hash()),
+                    HasSubstr("no SHA-256 is published")));
 }
 
 // The published files, where this machine has them.

@@ -9,8 +9,9 @@ namespace skyfix {
 
 enum class Precision { fp32, bf16, fp16 };
 std::string_view precision_name(Precision precision);
-// Throws Error(bad_option) naming `option` for any other name.
-Precision precision_from_name(std::string_view name, std::string_view option);
+// Throws Error(bad_option) naming `option` for any other name; `also` is what else it takes.
+Precision precision_from_name(std::string_view name, std::string_view option,
+                              std::string_view also = {});
 
 // The CPU computes in fp32 unless asked otherwise; a GPU without TF32 under fp32.
 struct NetworkPlacement {

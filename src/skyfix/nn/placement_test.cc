@@ -22,6 +22,12 @@ TEST(Placement, AnotherNameIsABadOption) {
     EXPECT_EQ(error.reason(), Reason::bad_option);
     EXPECT_EQ(error.message(), "--precision fp64 is not one of fp32, bf16, fp16");
   }
+  try {
+    precision_from_name("fp64", "--precision", "auto");
+    FAIL() << "nothing was thrown";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.message(), "--precision fp64 is not one of auto, fp32, bf16, fp16");
+  }
 }
 
 }  // namespace

@@ -54,7 +54,9 @@ class FileTensors : public TensorSource {
 [[noreturn]] void refuse_unknown(std::span<const std::byte> bytes, const std::string& file) {
   const std::string_view text = text_of(bytes);
   std::string problem = "this is neither a safetensors nor a PyTorch file";
-  if (text.starts_with("\x80\x02")) {
+  if (text.empty()) {
+    problem = "this file is empty: get the weights again";
+  } else if (text.starts_with("\x80\x02")) {
     problem =
         "this PyTorch file has the format from before version 1.6: load it there and save it "
         "again, or get safetensors";

@@ -97,7 +97,8 @@ TEST(TensorFile, SaysWhatAFileIsInstead) {
   const auto refused = [](const std::string& file) {
     return refusal([&] { open_tensor_bytes(as_bytes(file), "file"); });
   };
-  EXPECT_THAT(refused(""), HasSubstr("neither"));
+  EXPECT_THAT(refused(""), HasSubstr("this file is empty"));
+  EXPECT_THAT(refused("words"), HasSubstr("neither"));
   EXPECT_THAT(refused("\x80\x02\x8a\nl\xfc"), HasSubstr("before version 1.6"));
   EXPECT_THAT(refused("version https://git-lfs.github.com/spec/v1"), HasSubstr("git lfs pull"));
   EXPECT_THAT(refused("\n <!DOCTYPE html>"), HasSubstr("web page"));
