@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "skyfix/base/parallel.h"
+#include "skyfix/localize/dot_product.h"
 
 namespace skyfix {
 namespace {
@@ -62,12 +63,6 @@ class FeatureGrid {
   std::vector<std::uint32_t> start_;
   std::vector<std::uint32_t> order_;
 };
-
-float dot(const float* a, const float* b, int dimension) {
-  float sum = 0;
-  for (int k = 0; k < dimension; ++k) sum += a[k] * b[k];
-  return sum;
-}
 
 // The pool's rows sorted by map point: rows of one point stand together.
 struct PointRows {
@@ -218,9 +213,9 @@ GuidedMatches match_guided(const FeatureSet& features, const CandidatePool& pool
       grid.around(*pixel, options.radius_px, [&](std::uint32_t feature) {
         for (std::uint32_t k = first; k < last; ++k) {
           const std::uint32_t row = rows.order[k];
-          const float score =
-              dot(features.descriptor(feature),
-                  pool.descriptors.data() + std::size_t(row) * pool.dimension, pool.dimension);
+          const float score = dot_product(
+              features.descriptor(feature),
+              pool.descriptors.data() + std::size_t(row) * pool.dimension, pool.dimension);
           if (score > best.score) {
             const Keypoint& at = features.keypoints[feature];
             best = {feature, at.x, at.y, point, pool.image[row], score, 0};

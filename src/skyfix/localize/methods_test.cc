@@ -5,6 +5,7 @@
 #include "skyfix/base/error.h"
 #include "skyfix/localize/world_testing.h"
 #include "skyfix/map/map_extension.h"
+#include "skyfix/nn/testing_refusal.h"
 
 namespace skyfix {
 namespace {
@@ -12,6 +13,7 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using testing::refusal;
 
 // A copy of the small world's map with kinds that hold nothing.
 class Methods : public ::testing::Test {
@@ -46,17 +48,6 @@ class Methods : public ::testing::Test {
     options.matcher = matcher;
     options.retriever = retriever;
     return choose_methods(map, options, networks);
-  }
-  template <class Call>
-  static std::string refusal(Reason reason, const Call& call) {
-    try {
-      call();
-    } catch (const Error& error) {
-      EXPECT_EQ(error.reason(), reason) << error.what();
-      return error.what();
-    }
-    ADD_FAILURE() << "no error";
-    return "";
   }
 
   fs::path folder_;

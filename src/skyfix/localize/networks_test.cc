@@ -8,6 +8,7 @@
 #include "skyfix/base/file.h"
 #include "skyfix/models/testing_folder.h"
 #include "skyfix/models/testing_weights.h"
+#include "skyfix/nn/testing_refusal.h"
 
 namespace skyfix {
 namespace {
@@ -16,6 +17,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Pair;
+using testing::refusal;
 
 class NetworksTest : public testing::FolderTest {
  protected:
@@ -25,17 +27,6 @@ class NetworksTest : public testing::FolderTest {
   std::string file(const std::string& name, const std::string& content) const {
     write_file_atomic(folder_ / name, content);
     return (folder_ / name).string();
-  }
-  template <class Call>
-  static std::string refusal(Reason reason, const Call& call) {
-    try {
-      call();
-    } catch (const Error& error) {
-      EXPECT_EQ(error.reason(), reason) << error.what();
-      return error.what();
-    }
-    ADD_FAILURE() << "no error";
-    return "";
   }
 };
 

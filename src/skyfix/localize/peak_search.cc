@@ -5,17 +5,12 @@
 #include <cmath>
 
 #include "skyfix/base/parallel.h"
+#include "skyfix/localize/dot_product.h"
 
 namespace skyfix {
 namespace {
 
 constexpr std::size_t kSamplesAtOnce = 65536;  // bounds the samples' memory
-
-float dot(const float* a, const float* b, int dimension) {
-  float sum = 0;
-  for (int k = 0; k < dimension; ++k) sum += a[k] * b[k];
-  return sum;
-}
 
 // Where a parabola through three equally spaced values peaks, in steps from the middle one.
 float parabola_offset(float before, float middle, float after) {
@@ -76,7 +71,8 @@ std::vector<std::optional<Peak>> find_peaks(std::span<const Eigen::Vector2f> cen
       for (std::size_t i = begin; i < end; ++i) {
         const float* wanted = descriptors.data() + (first + i) * dimension;
         for (std::size_t k = 0; k < score.size(); ++k) {
-          score[k] = dot(wanted, rows.data() + (i * score.size() + k) * dimension, dimension);
+          score[k] =
+              dot_product(wanted, rows.data() + (i * score.size() + k) * dimension, dimension);
         }
         peaks[first + i] = grid.peak(centres[first + i], score, min_score);
       }

@@ -3,10 +3,10 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
-#include <map>
 
 #include "skyfix/base/error.h"
 #include "skyfix/nn/synthetic_weights.h"
+#include "skyfix/nn/testing_tensors.h"
 
 namespace skyfix::nn {
 namespace {
@@ -14,7 +14,7 @@ namespace {
 using ::testing::HasSubstr;
 
 // Tensors of a fusion block's names, of small random values.
-class FusionWeights : public TensorSource {
+class FusionWeights : public testing::MemoryTensors {
  public:
   explicit FusionWeights(const DptFusionShape& shape) {
     const std::int64_t width = shape.width;
@@ -32,44 +32,20 @@ class FusionWeights : public TensorSource {
     }
   }
   void put(const std::string& name, const std::vector<std::int64_t>& shape) {
-    std::vector<float>& values = values_[name];
-    StoredTensor tensor{name, ElementType::f32, shape, {}};
-    values.resize(tensor.elements());
+    std::vector<float> values(StoredTensor{name, ElementType::f32, shape, {}}.elements());
     fill_synthetic(name, shape, values);
-    tensor.bytes = std::as_bytes(std::span(values));
-    tensors_[name] = tensor;
-  }
-  void rename(const std::string& name, const std::string& other) {
-    tensors_[other] = tensors_.at(name);
-    tensors_.erase(name);
+    add(name, shape, values);
   }
   void copy(const std::string& name, const std::string& other) {
-    tensors_[other] = tensors_.at(name);
+    const at::Tensor values = value(name);
+    add(other, find(name)->shape,
+        {values.data_ptr<float>(), values.data_ptr<float>() + values.numel()});
   }
-  void erase(const std::string& name) { tensors_.erase(name); }
   at::Tensor value(const std::string& name) const {
-    const StoredTensor& tensor = tensors_.find(name)->second;
+    const StoredTensor& tensor = *find(name);
     return at::from_blob(const_cast<std::byte*>(tensor.bytes.data()), tensor.shape, at::kFloat)
         .clone();
   }
-
-  std::string description() const override { return "fusion weights"; }
-  const StoredTensor* find(std::string_view name) const override {
-    const auto found = tensors_.find(name);
-    return found == tensors_.end() ? nullptr : &found->second;
-  }
-  std::vector<std::string> names() const override {
-    std::vector<std::string> names;
-    for (const auto& [name, tensor] : tensors_) names.push_back(name);
-    return names;
-  }
-  const std::map<std::string, std::string>& metadata() const override { return metadata_; }
-  std::string hash() const override { return ""; }
-
- private:
-  std::map<std::string, std::vector<float>> values_;
-  std::map<std::string, StoredTensor, std::less<>> tensors_;
-  std::map<std::string, std::string> metadata_;
 };
 
 const DptFusionShape kShape{.widths = {3, 4, 5, 6}, .width = 8};

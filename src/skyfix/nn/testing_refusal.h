@@ -24,4 +24,17 @@ std::string refusal(Call call) {
   return {};
 }
 
+// The text of the Error of that reason.
+template <class Call>
+std::string refusal(Reason reason, const Call& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.reason(), reason) << error.what();
+    return error.what();
+  }
+  ADD_FAILURE() << "nothing was refused";
+  return {};
+}
+
 }  // namespace skyfix::testing
