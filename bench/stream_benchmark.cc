@@ -105,7 +105,6 @@ StreamBench open_stream_bench(const StreamBenchmarkOptions& options) {
   network.heads = precision_from_name(options.heads, "--head-precision");
   network.camera_iterations = options.camera_iterations;
   network.point_head = false;
-  network.frames_at_once = options.stream.head_frames_at_once;
   const GctConfig config = options.weights == "synthetic" ? gct_official() : gct_tiny();
   bench.network = std::make_shared<const Gct>(make_synthetic_source(), config, network);
   bench.heading = fmt::format(

@@ -26,7 +26,7 @@ class Docs(unittest.TestCase):
 
     def test_options_page_names_every_option(self):
         page = (ROOT / 'docs/cli.md').read_text()
-        for command in (['localize'], ['map', 'build'], ['map', 'add'], ['map', 'info'], ['map', 'check'], ['evaluate'],
+        for command in (['localize'], ['reconstruct'], ['bench', 'stream'], ['bench', 'memory', 'stream'], ['map', 'build'], ['map', 'add'], ['map', 'info'], ['map', 'check'], ['evaluate'],
                         ['simulate'], ['records'], ['export'], ['bench', 'match'], ['bench', 'memory', 'localize'],
                         ['bench', 'localize'], ['plan', 'localize'], ['plan', 'reconstruct'],
                         ['models', 'list'], ['models', 'verify'], ['models', 'fetch'], ['models', 'import']):

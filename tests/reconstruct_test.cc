@@ -68,8 +68,8 @@ std::vector<json> records_of(const fs::path& run) {
   return records;
 }
 
-std::string canonical(const fs::path& run) {
-  const Outcome outcome = skyfix({"records", run.string()});
+std::string canonical_lines(const fs::path& run) {
+  const Outcome outcome = skyfix({"records", run.string(), "--canonical"});
   EXPECT_EQ(outcome.status, 0) << outcome.err;
   return outcome.out;
 }
@@ -144,7 +144,7 @@ TEST(Reconstruct, ACutRunGoesOnToTheSameBytes) {
     arguments.push_back("--resume");
     const Outcome resumed = skyfix(arguments);
     ASSERT_EQ(resumed.status, 0) << resumed.err;
-    EXPECT_EQ(canonical(run), canonical(scratch / "whole"));
+    EXPECT_EQ(canonical_lines(run), canonical_lines(scratch / "whole"));
     for (const char* file : {"trajectory.tum", "cloud.ply"}) {
       EXPECT_EQ(read_file(run / file), read_file(scratch / "whole" / file)) << file;
     }

@@ -29,7 +29,6 @@ struct StreamOptions {
   std::optional<int> overlap_keyframes = {};  // windowed; without both: the scale frames
   std::optional<int> overlap_frames = {};
   bool specials_of_evicted = true;  // off: for comparisons
-  int head_frames_at_once = 8;      // of the scale frames; less memory, same results
   bool offload_to_cpu = false;      // results leave the device as they are made
 
   int reserved() const { return reserved_slots.value_or(num_scale_frames); }
