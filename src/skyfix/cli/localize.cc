@@ -1,8 +1,6 @@
 #include <spdlog/fmt/fmt.h>
 #include <unistd.h>
 
-#include <atomic>
-#include <csignal>
 #include <cstdio>
 
 #include "skyfix/base/error.h"
@@ -13,8 +11,10 @@
 #include "skyfix/base/version.h"
 #include "skyfix/cli/commands.h"
 #include "skyfix/cli/compute_options.h"
+#include "skyfix/cli/frame_options.h"
+#include "skyfix/cli/interrupt.h"
+#include "skyfix/cli/localize_input.h"
 #include "skyfix/cli/method_options.h"
-#include "skyfix/image/image.h"
 #include "skyfix/localize/runner.h"
 #include "skyfix/report/map_sketch_data.h"
 #include "skyfix/report/run_folder.h"
@@ -25,22 +25,13 @@ namespace fs = std::filesystem;
 
 namespace {
 
-std::atomic<bool> interrupted{false};
-
-extern "C" void on_interrupt(int) {
-  interrupted = true;
-  std::signal(SIGINT, SIG_DFL);  // a second Ctrl-C ends the program at once
-}
-
 struct LocalizeArguments {
   std::string map;
-  std::string input;
+  FrameArguments frames;
   std::string out;
   std::string cameras;
   std::string policy = "retrieval-first";
   std::string descriptor_cache;  // empty = the user's cache folder
-  std::int64_t query_start = 1;
-  std::int64_t query_end = -1;
   bool dry_run = false;
   bool resume = false;
   bool strict = false;
@@ -96,21 +87,17 @@ Json configuration_of(const LocalizeArguments& arguments, const Map& map,
   return json;
 }
 
-RunSetup setup_of(const LocalizeArguments& arguments, const Map& map, const InputList& input,
+RunSetup setup_of(const LocalizeArguments& arguments, const Map& map, const LocalizeInput& input,
                   const OpenMethods& methods, const Compute& compute) {
   RunSetup setup;
   setup.configuration = configuration_of(arguments, map, methods);
-  setup.configuration["photos_sha256"] = sha256_hex(photo_fingerprint(input.photos));
-  // (A run is not gone on with over replaced photos.)
+  describe_input(input, setup);
   setup.about["map"] = fs::absolute(arguments.map).string();
-  setup.about["input"] = fs::absolute(arguments.input).string();
   setup.about["revision"] = std::string(git_revision());
   setup.about["threads"] = thread_count();
   setup.about["compute"] = about_compute(arguments.compute, compute);
   setup.about["units"] = map.georegistration().known() ? "metres" : "arbitrary";
   setup.about["altitude_datum"] = std::string(altitude_datum_name(map.georegistration().datum));
-  setup.about["ignored_files"] = input.ignored_files;
-  for (const InputPhoto& photo : input.photos) setup.inputs.push_back({photo.name, photo.index});
   char host[256] = "";
   if (::gethostname(host, sizeof(host) - 1) == 0) setup.host.host = host;
   setup.memory_limits = memory_limits(compute);
@@ -136,35 +123,8 @@ void draw_sketch(const fs::path& run, const Map& map, const std::vector<Record>&
   write_file_atomic(run / "map.svg", map_sketch_svg(sketch));
 }
 
-InputList read_input(const LocalizeArguments& arguments) {
-  InputList input = list_input(arguments.input);
-  if (input.differs_from_text_order) {
-    log::warn("frames are in natural order (2 before 10), which differs from text order here");
-  }
-  if (input.ignored_files > 0) {
-    log::info("{} files are not images (by name) and were left out", input.ignored_files);
-  }
-  select_range(input, arguments.query_start, arguments.query_end);
-  return input;
-}
-
-// Of the largest photo: sizes come from the headers alone.
-std::optional<ImageInfo> largest_size(const InputList& input) {
-  std::optional<ImageInfo> largest;
-  const auto pixels = [](const ImageInfo& info) { return std::int64_t{info.width} * info.height; };
-  for (const InputPhoto& photo : input.photos) {
-    try {
-      const ImageInfo info = probe_image(photo.path);
-      if (!largest || pixels(info) > pixels(*largest)) largest = info;
-    } catch (const Error&) {
-      // A photo that cannot be read gets its record later.
-    }
-  }
-  return largest;
-}
-
 // Opens what the run computes with, and says how its memory is planned.
-Compute open_planned(const LocalizeArguments& arguments, const InputList& input, const Map& map,
+Compute open_planned(const LocalizeArguments& arguments, const LocalizeInput& input, const Map& map,
                      const std::string& features) {
   ComputeOptions options = arguments.compute.parsed();
   // Reading every photo's header takes its time: only where it is asked for.
@@ -176,7 +136,7 @@ Compute open_planned(const LocalizeArguments& arguments, const InputList& input,
     }
     if (!features.empty()) {
       options.shape = shape_of_run(map.features(features), arguments.options, photo->width,
-                                   photo->height, std::ssize(input.photos));
+                                   photo->height, input.frames_expected());
       if (features != "sift") {
         const NetworkMatcherOptions& network = arguments.methods.options.network;
         options.shape->features = feature_kind_from_name(features, "--matcher");
@@ -194,38 +154,51 @@ Compute open_planned(const LocalizeArguments& arguments, const InputList& input,
 
 // Localizes what is not recorded yet and settles the run folder.
 BatchResult work_through(const LocalizeArguments& arguments, const Localizer& localizer,
-                         const InputList& input, const Compute& compute, RunFolder& folder,
+                         const LocalizeInput& input, const Compute& compute, RunFolder& folder,
                          const Globals& globals) {
-  interrupted = false;
-  std::signal(SIGINT, on_interrupt);
-  std::signal(SIGTERM, on_interrupt);
+  catch_interrupts();
   std::int64_t frames = 0;
-  const FixSink sink = [&](const Fix& fix) {
-    folder.append({fix, std::nullopt});
+  const FrameSink sink = [&](const Fix& fix, const SourceFrame& frame) {
+    folder.append({fix, frame.time_ns});
     const bool warm = ++frames == arguments.compute.no_allocation_after;
     if (warm && compute.ledger) compute.ledger->forbid_allocations(true);
   };
   BatchResult result;
   try {
-    result = run_batch(localizer, input.photos, folder.recorded_fixes(), sink, *globals.progress(),
-                       interrupted);
+    result = run_batch(localizer, *input.source, folder.recorded_fixes(), sink, *globals.progress(),
+                       interrupted());
   } catch (const AllocationForbidden& forbidden) {
     folder.finish(RunState::stopped, forbidden.what());
     throw Error(Reason::internal, std::string(forbidden.what()) + " (--no-allocation-after)");
   }
   if (!result.device_failure.empty()) {
     folder.finish(RunState::stopped, result.device_failure);
+  } else if (result.source_failure) {
+    folder.finish(RunState::stopped, result.source_failure->what());
   } else {
     folder.finish(result.cancelled ? RunState::cancelled : RunState::finished);
   }
   return result;
 }
 
-int report_run(const LocalizeArguments& arguments, const Map& map, const RunFolder& folder,
-               const BatchResult& result) {
+// What a run met that no record says.
+void report_source(const LocalizeInput& input) {
+  const FrameSourceFigures figures = input.source->figures();
+  if (figures.unreadable > 0) {
+    log::warn("{} frames could not be read; their records say why", figures.unreadable);
+  }
+  if (figures.dropped > 0) {
+    log::warn("{} frames came too fast and were dropped (--drop-policy, --queue, --stride)",
+              figures.dropped);
+  }
+}
+
+int report_run(const LocalizeArguments& arguments, const LocalizeInput& input, const Map& map,
+               const RunFolder& folder, const BatchResult& result) {
   const std::vector<Record> records = read_run(arguments.out).records;
   draw_sketch(arguments.out, map, records);
   std::puts(run_summary(records).c_str());
+  report_source(input);
   if (const auto starved = folder.counts().memory_failures(); starved > 0) {
     log::warn("{} frames ended for want of memory: the same command with --resume takes them again",
               starved);
@@ -235,7 +208,8 @@ int report_run(const LocalizeArguments& arguments, const Map& map, const RunFold
                 result.device_failure +
                     "; what was recorded is kept: go on with the same command and --resume");
   }
-  if (result.cancelled) {
+  if (result.source_failure) throw Error(*result.source_failure);
+  if (result.cancelled && !input.is_live()) {
     std::printf("stopped; go on with the same command and --resume\n");
     return kExitCannotRun;
   }
@@ -248,15 +222,17 @@ int run_localize(LocalizeArguments arguments, const Globals& globals) {
   arguments.methods.apply(arguments.options);
   arguments.options.validate();
   arguments.compute.parsed();  // refuses nonsense before anything is read
-  const InputList input = read_input(arguments);
+  LocalizeInput input = open_localize_input(arguments.frames.parsed());
   if (arguments.dry_run) {
-    for (const InputPhoto& photo : input.photos) {
-      std::printf("%lld\t%s\n", static_cast<long long>(photo.index), photo.name.c_str());
-    }
+    list_frames(input);
     return kExitOk;
   }
   if (arguments.out.empty())
     throw Error(Reason::bad_option, "--out is missing: the run folder to write");
+  if (arguments.resume && input.is_live()) {
+    throw Error(Reason::bad_option,
+                "--resume: nobody can go back in live input; give another --out");
+  }
   const Map map = Map::open(arguments.map, arguments.verify_map);
   if (!map.georegistration().known()) {
     log::warn("the map is in arbitrary units: positions are not metres, and there is no latitude");
@@ -291,7 +267,7 @@ int run_localize(LocalizeArguments arguments, const Globals& globals) {
               folder.taken_again());
   }
   const BatchResult result = work_through(arguments, localizer, input, compute, folder, globals);
-  return report_run(arguments, map, folder, result);
+  return report_run(arguments, input, map, folder, result);
 }
 
 void add_matching_options(CLI::App& app, LocalizeArguments& arguments) {
@@ -346,16 +322,9 @@ void add_localize(CLI::App& root, const Globals& globals, Commands& commands) {
       root.add_subcommand("localize", "Say where photos were taken, in a map: one record each");
   auto arguments = std::make_shared<LocalizeArguments>();
   app->add_option("--map", arguments->map, "Map folder (skyfix map build)")->required();
-  app->add_option("--input,--images", arguments->input,
-                  "Photo, folder of photos, or text file with one path a line")
-      ->required();
+  add_frame_options(*app, arguments->frames);
   app->add_option("--out", arguments->out, "Run folder to write (new, or with --resume)");
-  app->add_option("--query-start", arguments->query_start,
-                  "First photo, counted from 1 in natural order")
-      ->capture_default_str();
-  app->add_option("--query-end", arguments->query_end, "Last photo, included; -1 = the last")
-      ->capture_default_str();
-  app->add_flag("--dry-run", arguments->dry_run, "Only list the photos that would be used");
+  app->add_flag("--dry-run", arguments->dry_run, "Only list the frames that would be used");
   app->add_flag(
       "--resume", arguments->resume,
       "Go on with a run that was cut, keeping what it recorded; from the first frame that ended "

@@ -11,7 +11,7 @@ namespace skyfix {
 namespace {
 
 void decode(SourceFrame& frame) {
-  if (frame.failure) return;
+  if (frame.failure || frame.file.empty()) return;
   try {
     frame.pixels = upright_rgb(frame);
   } catch (const Error& error) {

@@ -55,6 +55,7 @@ struct DevicePeaks {
 // Figures that may differ between equal runs.
 struct FixTelemetry {
   std::map<std::string, double> timing_ms;
+  std::optional<double> latency_ms;    // live: from the frame's arrival to its result
   std::string query_descriptor_cache;  // hit, miss, off, corrupt
   std::string device = "cpu";          // cpu, cuda: where it was matched, unless memory ran out
   std::optional<DevicePeaks> peaks;    // absent where the CPU computes alone

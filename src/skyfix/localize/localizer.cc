@@ -103,9 +103,18 @@ Localizer::Localizer(const Map& map, const LocalizeOptions& options, GivenCamera
 
 Fix Localizer::localize(const InputPhoto& photo, const TrackState& track,
                         std::vector<PointPair>* pairs) const {
-  Frame frame(photo, track);
-  frame.fix.name = photo.name;
-  frame.fix.index = photo.index;
+  SourceFrame source;
+  source.name = photo.name;
+  source.index = photo.index;
+  source.file = photo.path;
+  return localize(source, track, pairs);
+}
+
+Fix Localizer::localize(const SourceFrame& source, const TrackState& track,
+                        std::vector<PointPair>* pairs) const {
+  Frame frame(source, track);
+  frame.fix.name = source.name;
+  frame.fix.index = source.index;
   frame.fix.retrieval.policy = options_.policy;
   using Stage = void (Localizer::*)(Frame&) const;
   static constexpr std::pair<const char*, Stage> kStages[] = {
@@ -139,8 +148,16 @@ Fix Localizer::localize(const InputPhoto& photo, const TrackState& track,
   return std::move(frame.fix);
 }
 
+// The size and what is known beside the pixels.
 void Localizer::read_photo(Frame& frame) const {
-  const ImageInfo info = probe_image(frame.photo.path);
+  const SourceFrame& source = frame.source;
+  if (source.failure) {
+    frame.stop(FixStatus::failed, *source.failure, source.failure_text);
+    return;
+  }
+  const bool is_file = !source.file.empty();
+  const ImageInfo info =
+      is_file ? probe_image(source.file) : ImageInfo{source.pixels.width, source.pixels.height, ""};
   frame.fix.image_width = info.width;
   frame.fix.image_height = info.height;
   if (std::min(info.width, info.height) < kMinSidePx) {
@@ -149,7 +166,11 @@ void Localizer::read_photo(Frame& frame) const {
                            kMinSidePx));
     return;
   }
-  frame.metadata = read_metadata(frame.photo.path);
+  if (!is_file) {
+    frame.metadata = source.metadata;
+    return;
+  }
+  frame.metadata = read_metadata(source.file);
   if (frame.metadata.orientation.value_or(1) != 1) {
     frame.fix.warnings.push_back(
         fmt::format("EXIF orientation {}: pixels are used as stored", *frame.metadata.orientation));
@@ -157,18 +178,28 @@ void Localizer::read_photo(Frame& frame) const {
 }
 
 void Localizer::resolve_camera(Frame& frame) const {
-  frame.camera = resolve_query_camera(frame.photo.name, frame.fix.image_width,
+  frame.camera = resolve_query_camera(frame.source.name, frame.fix.image_width,
                                       frame.fix.image_height, frame.metadata, cameras_, map_);
   frame.fix.camera_source = frame.camera.source;
   frame.fix.camera = frame.camera.hypotheses.front();
   frame.fix.warnings.insert(frame.fix.warnings.end(), frame.camera.warnings.begin(),
                             frame.camera.warnings.end());
-  // Decoding comes after the cheap refusals.
-  DecodeOptions decode{.grey = true, .max_megapixels = options_.max_megapixels};
-  const bool colour[] = {matcher_->wants_colour(), global_->wants_colour()};
-  if (!colour[0] || !colour[1]) frame.grey = decode_image(frame.photo.path, decode);
-  decode.grey = false;
-  if (colour[0] || colour[1]) frame.colour = decode_image(frame.photo.path, decode);
+  decode(frame);  // after the cheap refusals
+}
+
+void Localizer::decode(Frame& frame) const {
+  const SourceFrame& source = frame.source;
+  const bool colour = matcher_->wants_colour() || global_->wants_colour();
+  const bool grey = !matcher_->wants_colour() || !global_->wants_colour();
+  if (source.file.empty()) {
+    if (grey) frame.grey = to_grey(source.pixels);
+    if (colour) frame.colour = source.pixels;
+    return;
+  }
+  DecodeOptions options{.grey = true, .max_megapixels = options_.max_megapixels};
+  if (grey) frame.grey = decode_image(source.file, options);
+  options.grey = false;
+  if (colour) frame.colour = decode_image(source.file, options);
 }
 
 // One row, or one for each of the four turns where the retriever would not know a turned place.
@@ -176,7 +207,10 @@ std::vector<float> Localizer::query_descriptors(Frame& frame) const {
   RetrievalReport& report = frame.fix.retrieval;
   const int resize_px = options_.vpr_query_resize;
   const int turns = global_->turn_matters() ? 4 : 1;
-  auto found = cache_.find(frame.photo.path, resize_px, turns * global_->dimension());
+  // Frames of a video are no files that a descriptor could be kept for.
+  const std::filesystem::path& file = frame.source.file;
+  auto found = file.empty() ? DescriptorCache::Lookup{DescriptorCache::Outcome::off, {}}
+                            : cache_.find(file, resize_px, turns * global_->dimension());
   frame.fix.telemetry.query_descriptor_cache = cache_outcome_name(found.outcome);
   if (found.outcome == DescriptorCache::Outcome::hit) {
     report.query_descriptor_source = "cache";
@@ -190,7 +224,7 @@ std::vector<float> Localizer::query_descriptors(Frame& frame) const {
     descriptors.insert(descriptors.end(), row.begin(), row.end());
   }
   if (found.outcome != DescriptorCache::Outcome::off) {
-    cache_.store(frame.photo.path, resize_px, descriptors);
+    if (!file.empty()) cache_.store(file, resize_px, descriptors);
   }
   return descriptors;
 }
@@ -199,7 +233,7 @@ void Localizer::retrieve(Frame& frame) const {
   const int pool = kPoolFactor * options_.vpr_top_k;
   std::vector<ProposalList> lists;
   lists.push_back(search_any_turn(places_, query_descriptors(frame), global_->dimension(), pool));
-  if (const auto expected = frame.track.expected_pose(frame.photo.index);
+  if (const auto expected = frame.track.expected_pose(frame.source.index);
       expected && options_.temporal_candidates > 0) {
     lists.push_back(temporal_candidates(map_, *expected, options_.temporal_candidates));
   }
@@ -237,7 +271,7 @@ void Localizer::extract(Frame& frame) const {
 // What is known of the photo's heading, the surest first.
 std::vector<HeadingHint> Localizer::heading_hints(const Frame& frame) const {
   std::vector<HeadingHint> hints;
-  if (const auto expected = frame.track.expected_pose(frame.photo.index)) {
+  if (const auto expected = frame.track.expected_pose(frame.source.index)) {
     hints.push_back({"last fix", *expected});
   }
   const Georegistration& geo = map_.georegistration();
@@ -304,7 +338,7 @@ bool Localizer::convinces(const Attempt& attempt) const {
 
 PoseOptions Localizer::pose_options(const Frame& frame) const {
   PoseOptions pose = options_.pose;
-  pose.seed = frame_seed(options_.seed, frame.photo.name);
+  pose.seed = frame_seed(options_.seed, frame.source.name);
   return pose;
 }
 

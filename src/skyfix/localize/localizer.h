@@ -11,11 +11,12 @@
 #include <string>
 
 #include "skyfix/features/local_features.h"
+#include "skyfix/frames/frame_source.h"
+#include "skyfix/frames/input_list.h"
 #include "skyfix/image/image.h"
 #include "skyfix/image/metadata.h"
 #include "skyfix/localize/fix.h"
 #include "skyfix/localize/heading.h"
-#include "skyfix/frames/input_list.h"
 #include "skyfix/localize/map_matcher.h"
 #include "skyfix/localize/match_context.h"
 #include "skyfix/localize/query_camera.h"
@@ -64,10 +65,13 @@ class Localizer {
             const DescriptorCache& cache, const MatchContext& matching,
             LocalizeMethods methods = {});
 
+  // A photo is decoded here, as it is stored; a frame of a video brings its pixels and metadata.
   // Never throws for what is wrong with a photo, nor for lack of memory: every such problem becomes
   // the Fix's status and reason. Throws DeviceFailure, after which the run should end, and
   // AllocationForbidden.
   // `pairs`, if given, receives the pairs that the final pose rests on (for joint refinement).
+  Fix localize(const SourceFrame& source, const TrackState& track,
+               std::vector<PointPair>* pairs = nullptr) const;
   Fix localize(const InputPhoto& photo, const TrackState& track,
                std::vector<PointPair>* pairs = nullptr) const;
 
@@ -80,6 +84,7 @@ class Localizer {
  private:
   struct Frame;  // what the stages hand to each other
   void read_photo(Frame& frame) const;
+  void decode(Frame& frame) const;
   void resolve_camera(Frame& frame) const;
   void retrieve(Frame& frame) const;
   void extract(Frame& frame) const;

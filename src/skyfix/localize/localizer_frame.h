@@ -47,10 +47,10 @@ struct Localizer::Attempt {
 
 // Values that the stages hand on. `done` ends the pipeline early.
 struct Localizer::Frame {
-  Frame(const InputPhoto& from, const TrackState& memory) : photo(from), track(memory) {}
+  Frame(const SourceFrame& from, const TrackState& memory) : source(from), track(memory) {}
 
   Fix fix;
-  const InputPhoto& photo;
+  const SourceFrame& source;
   const TrackState& track;
   PhotoMetadata metadata;
   QueryCamera camera;

@@ -203,5 +203,46 @@ TEST(Localizer, TheOtherTurnsAreTriedWhereTheLikeliestFindsNothing) {
   EXPECT_EQ(fix.turn, 0);
 }
 
+// A frame of a video brings its pixels and what its side file says.
+TEST(Localizer, DecodedFramesAreTakenAsTheyAre) {
+  const SmallWorld& world = SmallWorld::instance();
+  const InputPhoto photo = world.queries().photos.front();
+  SourceFrame frame;
+  frame.name = "clip.mp4#000001";
+  frame.index = 1;
+  frame.pixels = decode_image(photo.path, {.grey = false});
+  const DescriptorCache cache({}, "", "");
+  const Localizer localizer(world.map(), {}, {}, cache, cpu());
+  const Fix fix = localizer.localize(frame, {});
+  ASSERT_EQ(fix.status, FixStatus::ok) << fix.reason_text;
+  EXPECT_EQ(fix.name, "clip.mp4#000001");
+  EXPECT_EQ(fix.image_width, frame.pixels.width);
+  EXPECT_EQ(fix.camera_source, CameraSource::map_camera);
+  EXPECT_THAT(fix.pose->cam_from_world, PoseNear(world.truth(photo.name), 0.3, 0.3));
+  EXPECT_TRUE(fix.warnings.empty());
+  // Far from what its side file says: the fix stands, with a warning.
+  frame.metadata.latitude_deg = SimulateOptions().origin.latitude_deg + 0.1;
+  frame.metadata.longitude_deg = SimulateOptions().origin.longitude_deg;
+  frame.metadata.altitude_m = 300;
+  const Fix warned = localizer.localize(frame, {});
+  EXPECT_EQ(warned.status, FixStatus::ok);
+  EXPECT_FALSE(warned.warnings.empty());
+}
+
+TEST(Localizer, AFrameThatCouldNotBeReadIsAFailureWithItsReason) {
+  SourceFrame frame;
+  frame.name = "clip.mp4#000002";
+  frame.index = 2;
+  frame.failure = Reason::corrupt_image;
+  frame.failure_text = "the frame is damaged";
+  const DescriptorCache cache({}, "", "");
+  const Localizer localizer(SmallWorld::instance().map(), {}, {}, cache, cpu());
+  const Fix fix = localizer.localize(frame, {});
+  EXPECT_EQ(fix.status, FixStatus::failed);
+  EXPECT_EQ(fix.reason, Reason::corrupt_image);
+  EXPECT_EQ(fix.reason_text, "the frame is damaged");
+  EXPECT_FALSE(fix.pose);
+}
+
 }  // namespace
 }  // namespace skyfix

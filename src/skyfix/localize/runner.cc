@@ -1,7 +1,10 @@
 #include "skyfix/localize/runner.h"
 
+#include <algorithm>
+#include <chrono>
 #include <set>
 #include <string>
+#include <thread>
 
 #include "skyfix/base/error.h"
 #include "skyfix/base/log.h"
@@ -48,38 +51,78 @@ void log_warnings(const Fix& fix, std::set<std::string>& said) {
   }
 }
 
-// Replays what was recorded into the run's memory; re-reads the last good frames for the window.
-void replay(const Localizer& localizer, std::span<const InputPhoto> photos,
-            std::span<const RecordedFix> recorded, TrackState& track, WindowMemory& window) {
+// The next frame, kept apart from what else may fail.
+std::optional<SourceFrame> next_of(FrameSource& source, BatchResult& result) {
+  try {
+    return source.next();
+  } catch (const Error& error) {
+    result.source_failure = error;
+    return std::nullopt;
+  }
+}
+
+// Replays what was recorded into the run's memory; the last good frames are localized again for the
+// window.
+void replay(const Localizer& localizer, FrameSource& source, std::span<const RecordedFix> recorded,
+            TrackState& track, WindowMemory& window) {
   std::size_t good = 0;
   for (const RecordedFix& fix : recorded) good += fix.ok ? 1 : 0;
   const auto wanted = static_cast<std::size_t>(localizer.options().ba_window);
-  for (std::size_t i = 0; i < recorded.size(); ++i) {
-    if (!recorded[i].ok) continue;
+  for (const RecordedFix& record : recorded) {
+    const auto frame = source.next();
+    if (!frame || frame->index != record.index) {
+      throw Error(Reason::run_mismatch, "the input no longer gives the recorded frame " +
+                                            record.name + ": give another --out");
+    }
+    if (!record.ok) continue;
     if (window.enabled() && good <= wanted) {
       std::vector<PointPair> pairs;
-      const Fix fix = localizer.localize(photos[i], track, &pairs);
+      const Fix fix = localizer.localize(*frame, track, &pairs);
       if (fix.status == FixStatus::ok) {
         window.push(fix, std::move(pairs));
-        window.set_newest_pose(recorded[i].cam_from_world);
+        window.set_newest_pose(record.cam_from_world);
       }
     }
     --good;
-    track.add({recorded[i].index, recorded[i].name, recorded[i].cam_from_world});
+    track.add({record.index, record.name, record.cam_from_world});
   }
+}
+
+// Ends the waiting for a live frame when the run is cancelled: a signal's handler cannot.
+class CancelWatch {
+ public:
+  CancelWatch(FrameSource& source, const std::atomic<bool>& cancel) {
+    if (source.info().kind != FrameSourceKind::live) return;
+    thread_ = std::jthread([&source, &cancel](const std::stop_token& over) {
+      while (!over.stop_requested()) {
+        if (cancel) return source.stop();
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      }
+    });
+  }
+
+ private:
+  std::jthread thread_;
+};
+
+void note_latency(const SourceFrame& frame, Fix& fix) {
+  if (!frame.arrived_steady_ns) return;
+  const std::chrono::duration<double, std::nano> now =
+      std::chrono::steady_clock::now().time_since_epoch();
+  fix.telemetry.latency_ms = (now.count() - double(*frame.arrived_steady_ns)) / 1e6;
 }
 
 // The batch's working state.
 struct Batch {
   const Localizer& localizer;
-  const FixSink& sink;
+  const FrameSink& sink;
   TrackState track;
   WindowMemory window;
   std::set<std::string> warnings_said;
 
-  void work_on(const InputPhoto& photo) {
+  void work_on(const SourceFrame& frame) {
     std::vector<PointPair> pairs;
-    Fix fix = localizer.localize(photo, track, &pairs);
+    Fix fix = localizer.localize(frame, track, &pairs);
     if (fix.status == FixStatus::ok) {
       if (window.enabled()) {
         localizer.refine_with_window(fix, window.push(fix, std::move(pairs)));
@@ -87,7 +130,8 @@ struct Batch {
       }
       track.add({fix.index, fix.name, fix.pose->cam_from_world});
     }
-    sink(fix);
+    note_latency(frame, fix);
+    sink(fix, frame);
     log_line(fix);
     log_warnings(fix, warnings_said);
   }
@@ -95,28 +139,40 @@ struct Batch {
 
 }  // namespace
 
-BatchResult run_batch(const Localizer& localizer, std::span<const InputPhoto> photos,
-                      std::span<const RecordedFix> recorded, const FixSink& sink,
+BatchResult run_batch(const Localizer& localizer, FrameSource& source,
+                      std::span<const RecordedFix> recorded, const FrameSink& sink,
                       Progress& progress, const std::atomic<bool>& cancel) {
   BatchResult result;
   Batch batch{localizer, sink, {}, WindowMemory(localizer.options().ba_window), {}};
-  progress.start("localizing", photos.size() - recorded.size());
+  const CancelWatch watch(source, cancel);
+  const auto total = static_cast<std::size_t>(source.info().frames.value_or(0));
+  progress.start("localizing", total - std::min(total, recorded.size()));
   try {
-    replay(localizer, photos, recorded, batch.track, batch.window);
-    for (const InputPhoto& photo : photos.subspan(recorded.size())) {
+    replay(localizer, source, recorded, batch.track, batch.window);
+    while (const auto frame = next_of(source, result)) {
       if (cancel) {
         result.cancelled = true;
         break;
       }
-      batch.work_on(photo);
+      batch.work_on(*frame);
       ++result.done;
       progress.advance();
     }
   } catch (const DeviceFailure& failure) {
     result.device_failure = failure.what();
   }
+  // A live source that was stopped looks like one that ended.
+  if (cancel && source.info().kind == FrameSourceKind::live) result.cancelled = true;
   progress.finish();
   return result;
+}
+
+BatchResult run_batch(const Localizer& localizer, std::span<const InputPhoto> photos,
+                      std::span<const RecordedFix> recorded, const FixSink& sink,
+                      Progress& progress, const std::atomic<bool>& cancel) {
+  const auto source = photo_frames({photos.begin(), photos.end()});
+  const FrameSink with_frame = [&](const Fix& fix, const SourceFrame&) { sink(fix); };
+  return run_batch(localizer, *source, recorded, with_frame, progress, cancel);
 }
 
 }  // namespace skyfix

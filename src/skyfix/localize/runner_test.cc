@@ -2,6 +2,9 @@
 
 #include <gmock/gmock.h>
 
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
 #include <stdexcept>
 
 #include "skyfix/geo/testing.h"
@@ -136,6 +139,115 @@ TEST_F(RunnerTest, JointRefinementStaysNearTheTruth) {
     ASSERT_EQ(fix.status, FixStatus::ok);
     EXPECT_THAT(fix.pose->cam_from_world,
                 PoseNear(SmallWorld::instance().truth(fix.name), 0.4, 0.4));
+  }
+}
+
+// A source that is lost after its last frame.
+class LostSource : public FrameSource {
+ public:
+  explicit LostSource(std::vector<InputPhoto> photos) : photos_(photo_frames(std::move(photos))) {
+    info_.kind = FrameSourceKind::live;
+  }
+  const FrameSourceInfo& info() const override { return info_; }
+  std::optional<SourceFrame> next() override {
+    auto frame = photos_->next();
+    if (!frame && lost_) throw Error(Reason::source_lost, "the cable is out");
+    if (!frame) return std::nullopt;
+    frame->time_ns = frame->index * 1000;
+    frame->arrived_steady_ns =
+        std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
+    return frame;
+  }
+  void stop() override {
+    lost_ = false;
+    photos_->stop();
+  }
+  FrameSourceFigures figures() const override { return photos_->figures(); }
+
+ private:
+  std::unique_ptr<FrameSource> photos_;
+  FrameSourceInfo info_;
+  std::atomic<bool> lost_{true};
+};
+
+TEST_F(RunnerTest, ALostSourceEndsTheRunAndKeepsWhatIsRecorded) {
+  const Localizer localizer(SmallWorld::instance().map(), {}, {}, cache_, cpu());
+  LostSource source({photos_[0], photos_[1]});
+  NoProgress quiet;
+  std::vector<std::int64_t> times;
+  const BatchResult result = run_batch(
+      localizer, source, {},
+      [&](const Fix& fix, const SourceFrame& frame) {
+        EXPECT_EQ(fix.name, frame.name);
+        times.push_back(*frame.time_ns);
+        ASSERT_TRUE(fix.telemetry.latency_ms);
+        EXPECT_GE(*fix.telemetry.latency_ms, fix.telemetry.timing_ms.at("total"));
+      },
+      quiet, cancel_);
+  EXPECT_EQ(result.done, 2u);
+  EXPECT_THAT(times, ::testing::ElementsAre(1000, 2000));
+  ASSERT_TRUE(result.source_failure);
+  EXPECT_EQ(result.source_failure->reason(), Reason::source_lost);
+  EXPECT_FALSE(result.cancelled);
+}
+
+// Gives one photo and then waits until it is stopped.
+class WaitingSource : public FrameSource {
+ public:
+  explicit WaitingSource(InputPhoto photo) : photo_(std::move(photo)) {
+    info_.kind = FrameSourceKind::live;
+  }
+  const FrameSourceInfo& info() const override { return info_; }
+  std::optional<SourceFrame> next() override {
+    std::unique_lock lock(mutex_);
+    if (!given_) {
+      given_ = true;
+      SourceFrame frame;
+      frame.name = photo_.name;
+      frame.index = photo_.index;
+      frame.file = photo_.path;
+      return frame;
+    }
+    changed_.wait(lock, [this] { return stopped_; });
+    return std::nullopt;
+  }
+  void stop() override {
+    const std::lock_guard lock(mutex_);
+    stopped_ = true;
+    changed_.notify_all();
+  }
+  FrameSourceFigures figures() const override { return {}; }
+
+ private:
+  InputPhoto photo_;
+  FrameSourceInfo info_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool given_ = false;
+  bool stopped_ = false;
+};
+
+TEST_F(RunnerTest, CancelEndsTheWaitingForALiveFrame) {
+  const Localizer localizer(SmallWorld::instance().map(), {}, {}, cache_, cpu());
+  WaitingSource source(photos_[0]);
+  NoProgress quiet;
+  const BatchResult result = run_batch(
+      localizer, source, {}, [&](const Fix&, const SourceFrame&) { cancel_ = true; }, quiet,
+      cancel_);
+  EXPECT_EQ(result.done, 1u);
+  EXPECT_TRUE(result.cancelled);
+}
+
+TEST_F(RunnerTest, ASourceThatGivesOtherFramesIsNotGoneOnWith) {
+  const Localizer localizer(SmallWorld::instance().map(), {}, {}, cache_, cpu());
+  const std::vector<RecordedFix> recorded = {{"other", 7, false, {}}};
+  NoProgress quiet;
+  try {
+    run_batch(
+        localizer, photos_, recorded, [](const Fix&) {}, quiet, cancel_);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.reason(), Reason::run_mismatch);
   }
 }
 

@@ -71,6 +71,7 @@ Json alternative_json(const Fix& fix) {
 Json telemetry_json(const FixTelemetry& telemetry, const RecordHost& host) {
   Json json;
   json["timing_ms"] = json_numbers_by_name(telemetry.timing_ms);
+  if (telemetry.latency_ms) json["latency_ms"] = json_number(*telemetry.latency_ms);
   const std::optional<DevicePeaks>& peaks = telemetry.peaks;
   json["gpu_peak_mib"] = peaks ? json_number(peaks->booked_mib) : Json(nullptr);
   json["gpu_memory"] = peaks ? device_peaks_json(*peaks) : Json(nullptr);

@@ -91,6 +91,7 @@ DevicePeaks read_peaks(double booked_mib, const JsonFields& fields) {
 void read_telemetry(const JsonFields& fields, FixTelemetry& telemetry) {
   if (fields.has("timing_ms"))
     telemetry.timing_ms = read_numbers_by_name(fields.object("timing_ms"));
+  telemetry.latency_ms = read_optional_number(fields, "latency_ms");
   if (fields.has("device")) telemetry.device = fields.text("device");
   if (fields.has("gpu_peak_mib") && fields.has("gpu_memory")) {
     telemetry.peaks = read_peaks(fields.number("gpu_peak_mib"), fields.object("gpu_memory"));

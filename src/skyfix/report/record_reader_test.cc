@@ -70,6 +70,7 @@ TEST(RecordReader, WritingAgainGivesTheSameLine) {
   fix.retrieval.candidates.clear();
   fix.telemetry.device = "cuda";
   fix.telemetry.peaks = DevicePeaks{1.0 / 3, 2, 4, 5.5, {{"reference descriptors", 0.1}}};
+  fix.telemetry.latency_ms = 81.5;
   fix.telemetry.memory_retries = 4;
   fix.telemetry.memory_given_up = "trim, half_chunk";
   fix.telemetry.numerics = "equivalent";

@@ -21,16 +21,20 @@ std::string frame_text(std::string_view line) {
 
 // The names decide which record belongs to which input, so they are part of what must be equal.
 Json full_configuration(const RunSetup& setup) {
+  Json configuration = setup.configuration;
+  if (!setup.inputs_known) {
+    configuration["inputs"] = nullptr;
+    return configuration;
+  }
+  const std::vector<RunInput>& names = setup.inputs;
   std::string list;
-  for (const RunInput& input : setup.inputs) {
+  for (const RunInput& input : names) {
     list += std::to_string(input.index) + " " + utf8_text(input.name) + "\n";
   }
-  Json configuration = setup.configuration;
   Json& inputs = configuration["inputs"];
-  inputs["count"] = setup.inputs.size();
-  inputs["first"] =
-      setup.inputs.empty() ? Json(nullptr) : Json(utf8_text(setup.inputs.front().name));
-  inputs["last"] = setup.inputs.empty() ? Json(nullptr) : Json(utf8_text(setup.inputs.back().name));
+  inputs["count"] = names.size();
+  inputs["first"] = names.empty() ? Json(nullptr) : Json(utf8_text(names.front().name));
+  inputs["last"] = names.empty() ? Json(nullptr) : Json(utf8_text(names.back().name));
   inputs["list_sha256"] = sha256_hex(list);
   return configuration;
 }
@@ -57,10 +61,17 @@ void require_input_order(std::vector<Record>& records, const std::vector<RunInpu
   }
 }
 
-void restore_frame_files(const fs::path& folder, const std::vector<RunInput>& inputs,
+void require_rising_indices(const std::vector<Record>& records, const fs::path& file) {
+  for (std::size_t i = 1; i < records.size(); ++i) {
+    if (records[i].fix.index > records[i - 1].fix.index) continue;
+    throw Error(Reason::bad_run, "line " + std::to_string(i + 1) + " is out of order", file);
+  }
+}
+
+void restore_frame_files(const fs::path& folder, const std::vector<Record>& records,
                          const std::vector<std::string>& lines) {
   for (std::size_t i = 0; i < lines.size(); ++i) {
-    const fs::path file = folder / frame_record_path(inputs[i].name);
+    const fs::path file = folder / frame_record_path(records[i].fix.name);
     const std::string wanted = frame_text(lines[i]);
     std::error_code ignored;
     if (fs::file_size(file, ignored) == wanted.size() && read_file(file) == wanted) continue;
@@ -73,17 +84,20 @@ void restore_frame_files(const fs::path& folder, const std::vector<RunInput>& in
 struct RunFolder::Data {
   RunJournal journal;
   std::vector<RunInput> inputs;
+  bool inputs_known;
   RecordHost host;
   std::vector<Record> recorded;
   RunCounts counts;
   RunMemory memory;
   Json memory_limits;
   std::size_t next = 0;  // input whose record is due
+  std::int64_t last_index = 0;
   std::size_t taken_again = 0;
 
   Data(RunJournal run_journal, const RunSetup& setup)
       : journal(std::move(run_journal)),
         inputs(setup.inputs),
+        inputs_known(setup.inputs_known),
         host(setup.host),
         memory_limits(setup.memory_limits) {}
 
@@ -100,12 +114,22 @@ struct RunFolder::Data {
   void read_back() {
     std::vector<std::string> lines = journal.read_lines();
     recorded = parse_lines(lines, journal.records_path());
-    require_input_order(recorded, inputs, journal.records_path());
+    if (inputs_known) {
+      require_input_order(recorded, inputs, journal.records_path());
+    } else {
+      require_rising_indices(recorded, journal.records_path());
+    }
     drop_starved(lines);
     journal.keep_lines(lines);
-    restore_frame_files(journal.folder(), inputs, lines);
+    restore_frame_files(journal.folder(), recorded, lines);
     for (const Record& record : recorded) count(record.fix);
+    if (!recorded.empty()) last_index = recorded.back().fix.index;
     next = recorded.size();
+  }
+
+  bool is_due(const Fix& fix) const {
+    if (!inputs_known) return fix.index > last_index;
+    return next < inputs.size() && fix.index == inputs[next].index && fix.name == inputs[next].name;
   }
 
   // Frames that ended for want of memory may do better now. Later frames build on them (temporal
@@ -163,14 +187,14 @@ std::vector<RecordedFix> RunFolder::recorded_fixes() const {
 void RunFolder::append(const Record& record) {
   Data& data = *data_;
   const Fix& fix = record.fix;
-  if (data.next >= data.inputs.size() || fix.index != data.inputs[data.next].index ||
-      fix.name != data.inputs[data.next].name) {
+  if (!data.is_due(fix)) {
     throw Error(Reason::internal, "the record of " + utf8_text(fix.name) + " is not the next due",
                 data.journal.folder());
   }
   const std::string line = json_line(record_json(record, data.host));
   data.journal.append(line);
   ++data.next;
+  data.last_index = fix.index;
   data.count(fix);
   write_file_atomic(data.journal.folder() / frame_record_path(fix.name), frame_text(line));
 }
@@ -180,7 +204,7 @@ std::size_t RunFolder::taken_again() const { return data_->taken_again; }
 const RunCounts& RunFolder::counts() const { return data_->counts; }
 
 void RunFolder::finish(RunState state, const std::string& because) {
-  if (state == RunState::finished && data_->next < data_->inputs.size()) {
+  if (state == RunState::finished && data_->inputs_known && data_->next < data_->inputs.size()) {
     throw Error(Reason::internal, "the run is finished and lacks records", data_->journal.folder());
   }
   data_->note_figures();
@@ -191,11 +215,7 @@ RunContents read_run(const fs::path& folder) {
   JournalContents journal = read_journal(folder, kRunSchema);
   RunContents run{std::move(journal.manifest), std::move(journal.lines), {}};
   run.records = parse_lines(run.lines, journal.records_file);
-  for (std::size_t i = 1; i < run.records.size(); ++i) {
-    if (run.records[i].fix.index > run.records[i - 1].fix.index) continue;
-    throw Error(Reason::bad_run, "line " + std::to_string(i + 1) + " is out of order",
-                journal.records_file);
-  }
+  require_rising_indices(run.records, journal.records_file);
   return run;
 }
 

@@ -30,6 +30,9 @@ struct RunSetup {
   // statement.
   Json about = Json::object();
   std::vector<RunInput> inputs;  // what the run will record, in this order
+  // False where they are not known before (videos, live): then records are only required to come
+  // with rising indices.
+  bool inputs_known = true;
   RecordHost host;
   Json memory_limits =
       Json::object();  // device, budget_mib, cap_mib; begins the manifest's `memory`
@@ -49,7 +52,7 @@ class RunFolder {
   RunFolder& operator=(RunFolder&&) noexcept;
   ~RunFolder();  // leaves the run resumable
 
-  // What was there when the run was opened: the first inputs of the setup, in order.
+  // What was there when the run was opened: the first inputs, in order.
   const std::vector<Record>& recorded() const;
   // Records that were dropped on opening, because the first of them had ended for want of memory.
   std::size_t taken_again() const;

@@ -337,5 +337,34 @@ TEST(RunFolder, KilledAtRandomMomentsAndResumedIsTheSame) {
   EXPECT_EQ(read_run(folder).manifest["state"], "finished");
 }
 
+// Videos and what is live: nobody knows before what will come.
+TEST(RunFolder, UnknownInputsAreRecordedAsTheyCome) {
+  const auto folder = scratch_folder();
+  RunSetup setup = setup_of({});
+  setup.inputs_known = false;
+  const RunInput frames[] = {
+      {"clip.mp4#000002", 2}, {"clip.mp4#000004", 4}, {"clip.mp4#000008", 8}};
+  {
+    RunFolder run = RunFolder::create(folder, setup);
+    run.append(work_on(frames[0], {}));
+    run.append(work_on(frames[1], {}));
+    EXPECT_EQ(refusal_of([&] { run.append(work_on(frames[0], {})); }).reason(), Reason::internal);
+  }
+  {
+    RunFolder run = RunFolder::resume(folder, setup);
+    ASSERT_EQ(run.recorded().size(), 2u);
+    EXPECT_EQ(run.recorded()[1].fix.name, "clip.mp4#000004");
+    EXPECT_EQ(refusal_of([&] { run.append(work_on(frames[1], {})); }).reason(), Reason::internal);
+    run.append(work_on(frames[2], {}));
+    run.finish(RunState::finished);
+  }
+  const RunContents contents = read_run(folder);
+  EXPECT_EQ(contents.records.size(), 3u);
+  EXPECT_TRUE(contents.manifest["configuration"]["inputs"].is_null());
+  EXPECT_TRUE(fs::exists(folder / frame_record_path("clip.mp4#000008")));
+  EXPECT_EQ(refusal_of([&] { RunFolder::resume(folder, setup_of()); }).reason(),
+            Reason::run_mismatch);
+}
+
 }  // namespace
 }  // namespace skyfix
