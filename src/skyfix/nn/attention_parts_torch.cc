@@ -6,6 +6,9 @@
 #include <ATen/ops/_scaled_dot_product_flash_attention.h>
 #include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu.h>
 
+#include <c10/util/Exception.h>
+
+#include <atomic>
 #include <cassert>
 #include <limits>
 
@@ -19,8 +22,9 @@ namespace {
 at::Tensor by_heads(const at::Tensor& rows) { return rows.transpose(0, 1).unsqueeze(0); }
 
 AttentionPart without_keys(const at::Tensor& q) {
-  return {at::zeros_like(q), at::full({q.size(1), q.size(0)}, -std::numeric_limits<float>::infinity(),
-                                      q.options().dtype(at::kFloat))};
+  return {at::zeros_like(q),
+          at::full({q.size(1), q.size(0)}, -std::numeric_limits<float>::infinity(),
+                   q.options().dtype(at::kFloat))};
 }
 
 AttentionPart by_rows(const at::Tensor& out, const at::Tensor& log_sum, const at::Tensor& q) {
@@ -53,7 +57,7 @@ AttentionPart attend_without_half(const at::Tensor& q, const at::Tensor& k, cons
 }  // namespace
 
 AttentionPart attend_part_reference(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                                double scale) {
+                                    double scale) {
   if (k.size(0) == 0) return without_keys(q);
   const auto heads = [](const at::Tensor& rows) { return rows.transpose(0, 1).to(at::kFloat); };
   const at::Tensor scores = at::matmul(heads(q), heads(k).transpose(1, 2)) * scale;
@@ -77,16 +81,42 @@ AttentionPart attend_cudnn(const at::Tensor& q, const at::Tensor& k, const at::T
   return by_rows(std::get<0>(found), std::get<1>(found), q);
 }
 
+// False from the first refusal on, so that a run does not change its kernel back and forth.
+std::atomic<bool> cudnn_works{true};
+
+AttentionPart attend_fixed(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                           double scale) {
+  if (cudnn_works) {
+    try {
+      return attend_cudnn(q, k, v, scale);
+    } catch (const c10::OutOfMemoryError&) {
+      throw;
+    } catch (const c10::Error&) {
+      cudnn_works = false;
+    }
+  }
+  return attend_flash(q, k, v, scale);
+}
+
 }  // namespace
 
 std::string_view attention_kernel_name(AttentionKernel kernel) {
-  return kernel == AttentionKernel::flash ? "flash" : "cudnn";
+  switch (kernel) {
+    case AttentionKernel::flash:
+      return "flash";
+    case AttentionKernel::cudnn:
+      return "cudnn";
+    case AttentionKernel::fixed:
+      return "fixed";
+  }
+  return "";
 }
 
 AttentionPart attend_part(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                           double scale, AttentionKernel kernel) {
   if (!q.is_cuda() || q.scalar_type() == at::kFloat) return attend_without_half(q, k, v, scale);
   if (kernel == AttentionKernel::cudnn) return attend_cudnn(q, k, v, scale);
+  if (kernel == AttentionKernel::fixed) return attend_fixed(q, k, v, scale);
   return attend_flash(q, k, v, scale);
 }
 

@@ -15,12 +15,15 @@ struct AttentionPart {
   at::Tensor log_sum;  // fp32 [heads, tokens]: log of the sum of exp(scale q k); infinite = no keys
 };
 
-// Which of LibTorch's kernels computes a part on a GPU; the CPU has one.
-enum class AttentionKernel { flash, cudnn };
+// Which of LibTorch's kernels computes a part on a GPU; the CPU has one. fixed: for a shape that
+// comes again and again; cuDNN, which then is the faster one for many keys, and flash from the
+// first time on that cuDNN could not do it on this machine.
+enum class AttentionKernel { flash, cudnn, fixed };
 std::string_view attention_kernel_name(AttentionKernel kernel);
 
 // Over all of k and v [keys, heads, size]. cuDNN plans once for each shape; it wants fp16 or bf16,
-// as flash does: fp32 on a GPU has a kernel of its own. Twin: attend_part_reference, explicit in fp32.
+// as flash does: fp32 on a GPU has a kernel of its own. Twin: attend_part_reference, explicit in
+// fp32.
 AttentionPart attend_part(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                           double scale, AttentionKernel kernel);
 AttentionPart attend_part_reference(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,

@@ -34,8 +34,8 @@ TEST(AttentionParts, TheCpusKernelAgreesWithTheExplicitWay) {
   EXPECT_LE(largest_difference(found.log_sum, wanted.log_sum), 1e-5);
   // Rows of wider tensors, as a product's thirds are.
   const at::Tensor wide = at::cat({k, v}, 1);
-  const AttentionPart strided = attend_part(q, wide.narrow(1, 0, kHeads),
-                                            wide.narrow(1, kHeads, kHeads), kScale, {});
+  const AttentionPart strided =
+      attend_part(q, wide.narrow(1, 0, kHeads), wide.narrow(1, kHeads, kHeads), kScale, {});
   EXPECT_LE(largest_difference(strided.out, wanted.out), 2e-6);
 }
 
@@ -91,12 +91,12 @@ TEST(AttentionParts, KernelsOfAGpuAgreeWithTheExplicitWay) {
   const at::Tensor q = rows(kTokens, 1), k = rows(500, 2), v = rows(500, 3);
   const auto half = [&](const at::Tensor& t) { return t.to(device, at::kBFloat16); };
   const auto rounded = [](const at::Tensor& t) { return t.to(at::kBFloat16).to(at::kFloat); };
-  const AttentionPart wanted =
-      attend_part_reference(rounded(q), rounded(k), rounded(v), kScale);
+  const AttentionPart wanted = attend_part_reference(rounded(q), rounded(k), rounded(v), kScale);
   const AttentionPart full = attend_part(q.to(device), k.to(device), v.to(device), kScale, {});
   EXPECT_LE(largest_difference(full.out, attend_part_reference(q, k, v, kScale).out), 1e-5);
   EXPECT_LE(largest_difference(full.log_sum, attend_part_reference(q, k, v, kScale).log_sum), 1e-5);
-  for (const AttentionKernel kernel : {AttentionKernel::flash, AttentionKernel::cudnn}) {
+  for (const AttentionKernel kernel :
+       {AttentionKernel::flash, AttentionKernel::cudnn, AttentionKernel::fixed}) {
     const AttentionPart found = attend_part(half(q), half(k), half(v), kScale, kernel);
     EXPECT_LE(largest_difference(found.out, wanted.out), 4e-3) << attention_kernel_name(kernel);
     EXPECT_LE(largest_difference(found.log_sum, wanted.log_sum), 2e-3);

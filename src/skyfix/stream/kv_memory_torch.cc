@@ -137,9 +137,13 @@ at::Tensor StreamMemory::seen(const Block& block, const at::Tensor& q, std::int6
                               std::int64_t rows, std::int64_t tail) {
   keys_seen_ = rows + tail;
   const at::Tensor k = block.ring.k.narrow(0, first, rows), v = block.ring.v.narrow(0, first, rows);
-  if (tail == 0) return nn::attention(q, as_heads(k), as_heads(v), scale_of(q));
+  // While the window fills up every frame has another shape.
+  const bool filling = rows < slots() * tokens_;
+  if (filling && tail == 0) return nn::attention(q, as_heads(k), as_heads(v), scale_of(q));
   const at::Tensor own = as_rows(q);
-  const auto whole = nn::attend_part(own, k, v, scale_of(q), nn::AttentionKernel::flash);
+  const auto whole = nn::attend_part(
+      own, k, v, scale_of(q), filling ? nn::AttentionKernel::flash : nn::AttentionKernel::fixed);
+  if (tail == 0) return as_heads(whole.out);
   const auto specials =
       nn::attend_part(own, block.tail.k.narrow(0, 0, tail), block.tail.v.narrow(0, 0, tail),
                       scale_of(q), nn::AttentionKernel::flash);
