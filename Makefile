@@ -11,7 +11,7 @@ help:
 	@echo 'make build   the release binaries at $(BIN) and $(BIN)-bench'
 	@echo 'make lint    clang-format and clang-tidy'
 	@echo 'make asan    the core rooms under the address and undefined-behaviour sanitizers'
-	@echo 'make fuzz    every parser fuzzer, FUZZ_SECONDS (20) each'
+	@echo 'make fuzz    every parser fuzzer, FUZZ_SECONDS (10) each'
 	@echo 'make bench   the matcher beside FAISS'
 	@echo 'make dist    a relocatable folder under dist/ (DIST_FLAGS=--gpu: with the CUDA libraries)'
 	@echo 'make clean   remove build/ and demo/'

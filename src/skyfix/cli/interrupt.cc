@@ -7,7 +7,7 @@ namespace {
 
 std::atomic<bool> flag{false};
 
-extern "C" void set_interrupted(int) {
+extern "C" void on_interrupt(int) {
   flag = true;
   std::signal(SIGINT, SIG_DFL);
 }
@@ -16,8 +16,8 @@ extern "C" void set_interrupted(int) {
 
 void catch_interrupts() {
   flag = false;
-  std::signal(SIGINT, set_interrupted);
-  std::signal(SIGTERM, set_interrupted);
+  std::signal(SIGINT, on_interrupt);
+  std::signal(SIGTERM, on_interrupt);
 }
 
 const std::atomic<bool>& interrupted() { return flag; }

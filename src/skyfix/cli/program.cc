@@ -16,7 +16,8 @@ constexpr const char* kDescription =
     "\n"
     "  skyfix map build --colmap SPARSE --images DIR --out MAP   make a map from a COLMAP model\n"
     "  skyfix localize --map MAP --input PHOTOS --out RUN        one fix per photo\n"
-    "  skyfix reconstruct --input VIDEO --out RUN                poses, depth, cloud, without a map\n"
+    "  skyfix reconstruct --input VIDEO --out RUN                poses, depth, cloud, without a "
+    "map\n"
     "  skyfix evaluate --run RUN --reference reference.json      compare with known poses\n";
 
 void add_globals(CLI::App& root, Globals& globals) {
