@@ -1,6 +1,7 @@
 // Streaming reconstruction as a user types it, with the tiny network and real video frames.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -35,7 +36,15 @@ std::vector<std::string> reconstruct(const fs::path& input, const fs::path& out,
                                      "3",
                                      "--window",
                                      "4"};
-  arguments.insert(arguments.end(), more.begin(), more.end());
+  for (std::size_t i = 0; i < more.size(); ++i) {
+    // An option that is there already takes the new value.
+    const auto found = std::find(arguments.begin(), arguments.end(), more[i]);
+    if (found == arguments.end()) {
+      arguments.push_back(more[i]);
+    } else {
+      *(found + 1) = more[++i];
+    }
+  }
   return arguments;
 }
 
@@ -210,6 +219,31 @@ TEST(Reconstruct, WhatCannotBeIsRefusedBeforeAnythingIsWritten) {
   EXPECT_THAT(refusal({"--depth", "tiff"}), HasSubstr("--depth"));
   EXPECT_THAT(refusal({"--keyframe-interval", "0"}), HasSubstr("--keyframe-interval"));
   EXPECT_THAT(refusal({"--fit", "stretch"}), HasSubstr("--fit"));
+  EXPECT_THAT(refusal({"--weights", "synthetic:small"}), HasSubstr("synthetic:tiny"));
+  EXPECT_THAT(refusal({"--mask-dir", "nowhere"}), HasSubstr("--mask-dir"));
+  EXPECT_THAT(refusal({"--mode", "windowed", "--window-size", "3"}), HasSubstr("--window-size"));
+}
+
+TEST(Reconstruct, AFinishedRunIsNotComputedAgain) {
+  const Scratch scratch;
+  const fs::path frames = frames_in(scratch / "frames", 5);
+  ASSERT_EQ(skyfix(reconstruct(frames, scratch / "run")).status, 0);
+  const std::string before = read_file(scratch / "run/records.jsonl");
+  const Outcome again = skyfix(reconstruct(frames, scratch / "run", {"--resume"}));
+  EXPECT_EQ(again.status, 0) << again.err;
+  EXPECT_THAT(again.err, HasSubstr("every frame is recorded already"));
+  EXPECT_EQ(read_file(scratch / "run/records.jsonl"), before);
+}
+
+// On a CPU the last digits differ with the threads: such a run is another.
+TEST(Reconstruct, OtherThreadsAreNotMixedIntoARun) {
+  const Scratch scratch;
+  const fs::path frames = frames_in(scratch / "frames", 5);
+  ASSERT_EQ(skyfix(reconstruct(frames, scratch / "run", {"--threads", "1"})).status, 0);
+  const Outcome other =
+      skyfix(reconstruct(frames, scratch / "run", {"--threads", "2", "--resume"}));
+  EXPECT_EQ(other.status, 2);
+  EXPECT_THAT(other.err, HasSubstr("threads"));
 }
 
 // A checkpoint of another model names itself instead of a wall of missing tensors.

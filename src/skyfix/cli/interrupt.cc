@@ -18,6 +18,7 @@ void catch_interrupts() {
   flag = false;
   std::signal(SIGINT, on_interrupt);
   std::signal(SIGTERM, on_interrupt);
+  std::signal(SIGHUP, on_interrupt);
 }
 
 const std::atomic<bool>& interrupted() { return flag; }

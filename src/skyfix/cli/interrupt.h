@@ -1,4 +1,4 @@
-// Ctrl-C and SIGTERM during long work: finish what is in hand, then stop.
+// Ctrl-C, SIGTERM and a closed terminal during long work: finish what is in hand, then stop.
 #pragma once
 
 #include <atomic>

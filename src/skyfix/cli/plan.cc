@@ -119,7 +119,12 @@ int run_plan_reconstruct(const PlanReconstructArguments& arguments) {
   request.window = number_or_auto(arguments.window, "--window");
   request.keyframe_interval = number_or_auto(arguments.keyframe_interval, "--keyframe-interval");
   request.kv_dtype = type_or_auto(arguments.kv_dtype, "--kv-dtype");
-  return show(plan_reconstruct(request, budget_of(arguments)).plan, arguments);
+  Plan plan = plan_reconstruct(request, budget_of(arguments)).plan;
+  plan.notes.push_back(
+      "skyfix reconstruct does not have --kv-dtype, --tail-frames and --offload yet: its cache has "
+      "the type of --precision, and every special token is kept (plan with --kv-dtype bf16 "
+      "--tail-frames -1)");
+  return show(plan, arguments);
 }
 
 // An alternative is tried by typing its options after the others: the last one counts.

@@ -1,3 +1,4 @@
+#include <csignal>
 #include <cstdio>
 #include <new>
 
@@ -66,6 +67,8 @@ int run_command(const Globals& globals, const Commands& commands) {
 }  // namespace
 
 int run_program(int argc, char** argv) {
+  // A file that may not grow any more is an error of the write, told like a full disk.
+  std::signal(SIGXFSZ, SIG_IGN);
   CLI::App root(kDescription, "skyfix");
   root.set_version_flag("--version", std::string(version_text()));
   root.require_subcommand(1);

@@ -30,6 +30,11 @@ namespace {
 // Of an input whose length nobody knows: an hour at 20 frames a second, one in ten kept.
 constexpr std::int64_t kFramesOfUnknown = 7'200;
 
+// What the planner knows and this version cannot do.
+constexpr const char* kNotOfferedYet =
+    "(reconstruct does not have --kv-dtype, --tail-frames and --offload yet: take --window, "
+    "--num-scale-frames, --image-size or --head-precision)";
+
 struct ReconstructArguments {
   FrameArguments frames;
   GctArguments network;
@@ -87,10 +92,13 @@ ReconstructPlan plan_of(const ReconstructArguments& arguments, const FrameSource
 // Says how memory is planned. False: it does not fit, and the plan with what would is shown.
 bool accept_plan(const ReconstructPlan& planned) {
   for (const std::string& note : planned.plan.notes) log::info("{}", note);
-  log::info("plan: {} of GPU memory at most ({})", format_byte_size(planned.plan.peak_bytes),
-            options_text(planned.plan.settings));
+  if (planned.plan.peak_bytes > 0) {
+    log::info("plan: {} of GPU memory at most ({})", format_byte_size(planned.plan.peak_bytes),
+              options_text(planned.plan.settings));
+  }
   if (planned.plan.fits) return true;
   std::fputs(plan_table(planned.plan).c_str(), stderr);
+  std::fprintf(stderr, "%s\n", kNotOfferedYet);
   return false;
 }
 
@@ -116,6 +124,8 @@ StreamRunSetup setup_of(const ReconstructArguments& arguments, const Reconstruct
   setup.configuration["stream"] = stream_configuration(options);
   // Numbers of a network differ from one kind of device to another.
   setup.configuration["device"] = device.description;
+  // On a CPU their last digits differ with the number of threads too.
+  if (!device.device) setup.configuration["threads"] = thread_count();
   setup.about["input"] = arguments.frames.options.input;
   setup.about["source"] = std::string(frame_source_kind_name(info.kind));
   setup.about["revision"] = std::string(git_revision());
@@ -186,8 +196,10 @@ int report_run(const ReconstructArguments& arguments, const StreamRun& run, RunS
   std::puts(summary_of(run, result).c_str());
   if (!result.resume_note.empty()) log::info("{}", result.resume_note);
   if (result.source.dropped > 0) {
-    log::warn("{} frames were dropped because they came faster than they were worked on",
-              result.source.dropped);
+    log::warn(
+        "{} frames were dropped because they came faster than they were worked on "
+        "(--drop-policy block makes the sender wait)",
+        result.source.dropped);
   }
   if (state == RunState::stopped) {
     throw Error(result.ended_reason.value_or(Reason::internal),
@@ -197,6 +209,7 @@ int report_run(const ReconstructArguments& arguments, const StreamRun& run, RunS
     std::printf("stopped; go on with the same command and --resume\n");
     return kExitCannotRun;
   }
+  if (run.counts().with(StreamStatus::ok) == 0) log::warn("no frame could be reconstructed");
   const bool all_ok = run.counts().with(StreamStatus::ok) == run.counts().frames;
   return arguments.strict && !all_ok ? kExitSomeWithoutFix : kExitOk;
 }
@@ -227,14 +240,20 @@ int run_reconstruct(ReconstructArguments arguments, const Globals& globals) {
   const GctOptions network_options =
       arguments.network.parsed(device.device ? DeviceKind::cuda : DeviceKind::cpu);
   int window = static_cast<int>(arguments.stream.given_window().value_or(64));
-  if (device.device && weights.config == gct_official()) {
+  const bool official = weights.config == gct_official();
+  if (official && (device.device || !arguments.host_memory.empty())) {
     const ReconstructPlan planned = plan_of(arguments, info, network_options, device);
     if (!accept_plan(planned)) return kExitDoesNotFit;
     window = static_cast<int>(planned.settings.window);
+  } else if (!arguments.host_memory.empty()) {
+    log::info("--host-memory has no effect: only the official network is planned for");
   }
   ReconstructOptions options = arguments.stream.parsed(window);
   const auto network = load_network(weights, network_options);
   const StreamRunSetup setup = setup_of(arguments, options, info, *network, device);
+  if (arguments.resume && !fs::exists(fs::path(arguments.out) / "run.json")) {
+    log::warn("--resume: there is no run in {} yet; a new one begins", arguments.out);
+  }
   StreamRun run = arguments.resume ? StreamRun::resume(arguments.out, setup)
                                    : StreamRun::create(arguments.out, setup);
   options.recorded_frames = std::ssize(run.recorded());
@@ -243,6 +262,12 @@ int run_reconstruct(ReconstructArguments arguments, const Globals& globals) {
 
   catch_interrupts();
   StreamResult result;
+  if (info.frames && options.recorded_frames == *info.frames &&
+      info.kind != FrameSourceKind::video) {
+    log::info("every frame is recorded already");
+    run.finish(RunState::finished, "", {}, memory_of(device));
+    return report_run(arguments, run, RunState::finished, result);
+  }
   try {
     result = reconstruct(
         network, *source, options, [&](StreamFrame&& frame) { run.append(frame); },

@@ -2,6 +2,8 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include <filesystem>
+
 #include "skyfix/base/error.h"
 #include "skyfix/base/text.h"
 #include "skyfix/models/weights.h"
@@ -172,6 +174,12 @@ void add_gct_options(CLI::App& app, GctArguments& arguments) {
 
 GctWeights open_gct_weights(const GctArguments& arguments) {
   if (arguments.weights == "synthetic:tiny") return {make_synthetic_source(), gct_tiny()};
+  const bool a_file = std::filesystem::exists(arguments.weights);
+  if (!a_file && arguments.weights != "synthetic" && arguments.weights.starts_with("syn")) {
+    throw Error(Reason::bad_option,
+                "--weights is '" + arguments.weights +
+                    "': there is no such file; for random weights say synthetic or synthetic:tiny");
+  }
   const KnownModel& model = known_model("gct");
   auto source = open_weights(model, arguments.weights, arguments.weights_dir);
   if (arguments.weights == "synthetic") return {std::move(source), gct_official()};

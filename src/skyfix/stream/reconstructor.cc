@@ -11,6 +11,7 @@
 #include "skyfix/memory/device.h"
 #include "skyfix/stream/checkpoints.h"
 #include "skyfix/stream/frame_preparer.h"
+#include "skyfix/stream/window_plan.h"
 
 namespace skyfix {
 namespace {
@@ -206,7 +207,10 @@ class Reconstruction {
     } catch (const Error& error) {
       note = error.what();
     }
-    if (!note.empty()) frame.warnings.push_back(note);
+    if (!note.empty()) {
+      if (++frames_without_mask_ == 1) log::warn("{} (each such frame's record says so)", note);
+      frame.warnings.push_back(note);
+    }
     frame.median_confidence = median_of_sure(prediction, frame.sky);
     frame.prediction = std::move(prediction);
   }
@@ -259,6 +263,7 @@ class Reconstruction {
   std::int64_t read_ = 0;      // frames of the source
   std::int64_t given_ = 0;     // results, in this and earlier parts of the run
   int width_ = 0, height_ = 0;
+  std::int64_t frames_without_mask_ = 0;
   Clock::time_point network_began_ = Clock::now();
 };
 
@@ -266,6 +271,13 @@ class Reconstruction {
 
 void ReconstructOptions::validate() const {
   stream.validate();
+  if (stream.mode == StreamMode::windowed) {
+    window_sizes(stream,
+                 effective_keyframe_interval(stream, 0));  // throws for too large an overlap
+  }
+  if (!sky.mask_folder.empty() && !fs::is_directory(sky.mask_folder)) {
+    throw Error(Reason::unreadable_file, "--mask-dir is no folder", sky.mask_folder);
+  }
   gct_frame_map(4, 3, image_size, fit);  // throws for a size that no picture can have
   if (checkpoint_every < 0) {
     throw Error(

@@ -124,6 +124,18 @@ TEST(Reconstruct, FramesThatCannotBeUsedHaveAReasonAndTheStreamGoesOn) {
   EXPECT_EQ(outcome.frames[8].position, 5);
 }
 
+TEST(Reconstruct, OptionsThatCannotBeAreRefusedAtOnce) {
+  ReconstructOptions all_shared = small();
+  all_shared.stream.mode = StreamMode::windowed;
+  all_shared.stream.window_frames = 3;
+  all_shared.stream.overlap_keyframes = 3;
+  EXPECT_THROW(all_shared.validate(), Error);
+  ReconstructOptions nowhere = small();
+  nowhere.sky.mask_folder = "/no/such/folder";
+  EXPECT_THROW(nowhere.validate(), Error);
+  EXPECT_NO_THROW(small().validate());
+}
+
 TEST(Reconstruct, ASourceWithoutFramesIsRefused) {
   MadeSource source(0);
   EXPECT_THROW(run(source, small()), Error);

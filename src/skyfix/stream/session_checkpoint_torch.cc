@@ -1,9 +1,11 @@
 // A session on the disk: tensors as safetensors, everything else as JSON in its metadata.
 #include <spdlog/fmt/fmt.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "skyfix/base/error.h"
+#include "skyfix/base/hash.h"
 #include "skyfix/nn/tensor_file.h"
 #include "skyfix/stream/session_state_torch.h"
 
@@ -92,6 +94,29 @@ BytePicture read_picture(const TensorSource& source, const std::string& name, in
   }
   const auto* first = tensor.const_data_ptr<std::uint8_t>();
   return {{first, first + tensor.numel()}, width, height, 3};
+}
+
+// Over names, types, shapes and values of all tensors, and the text beside them.
+std::string digest_of(std::vector<StoredTensor> tensors, const std::string& text) {
+  std::sort(tensors.begin(), tensors.end(),
+            [](const auto& a, const auto& b) { return a.name < b.name; });
+  std::string all = sha256_hex(text);
+  for (const StoredTensor& tensor : tensors) {
+    const std::string_view bytes(reinterpret_cast<const char*>(tensor.bytes.data()),
+                                 tensor.bytes.size());
+    all += fmt::format("\n{} {} {} {}", tensor.name, element_type_name(tensor.type),
+                       shape_text(tensor.shape), sha256_hex(bytes));
+  }
+  return sha256_hex(all);
+}
+
+void require_intact(const TensorSource& source, const std::string& text,
+                    const std::filesystem::path& file) {
+  std::vector<StoredTensor> tensors;
+  for (const std::string& name : source.names()) tensors.push_back(*source.find(name));
+  const auto digest = source.metadata().find("sha256");
+  if (digest != source.metadata().end() && digest->second == digest_of(tensors, text)) return;
+  throw Error(Reason::bad_run, "the checkpoint is damaged: its bytes have changed", file);
 }
 
 Json json_of(const StreamPrediction& prediction) {
@@ -256,7 +281,9 @@ void StreamSession::save(const std::filesystem::path& file) const {
       tensors.add("memory." + name, tensor);
     }
   }
-  write_safetensors(file, tensors.stored(), {{"checkpoint", json.dump()}});
+  const std::string text = json.dump();
+  write_safetensors(file, tensors.stored(),
+                    {{"checkpoint", text}, {"sha256", digest_of(tensors.stored(), text)}});
 }
 
 namespace {
@@ -318,6 +345,7 @@ void StreamSession::restore(const std::filesystem::path& file) {
     if (found == source->metadata().end()) {
       throw Error(Reason::bad_run, "this is no checkpoint of a stream", file);
     }
+    require_intact(*source, found->second, file);
     const Json json = Json::parse(found->second);
     require_same(json.at("identity"),
                  identity_of(*state->network, state->options, state->known_frames), file);

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include <set>
+#include <fstream>
 
 #include "skyfix/base/error.h"
 #include "skyfix/nn/synthetic_weights.h"
@@ -255,6 +255,12 @@ TEST(StreamSession, ACheckpointOfAnotherStreamIsRefused) {
     return Reason::internal;
   };
   EXPECT_EQ(refusal(other, file), Reason::run_mismatch);
+  {
+    std::fstream bytes(file, std::ios::in | std::ios::out | std::ios::binary);
+    bytes.seekp(static_cast<std::streamoff>(fs::file_size(file) - 1000));
+    bytes << "XXXX";
+  }
+  EXPECT_EQ(refusal(small_window(), file), Reason::bad_run) << "four bytes have changed";
   fs::resize_file(file, fs::file_size(file) / 2);
   EXPECT_EQ(refusal(small_window(), file), Reason::bad_run);
   fs::remove(file);
