@@ -126,7 +126,7 @@ StreamRunSetup setup_of(const ReconstructArguments& arguments, const Reconstruct
   setup.configuration["device"] = device.description;
   // On a CPU their last digits differ with the number of threads too.
   if (!device.device) setup.configuration["threads"] = thread_count();
-  setup.about["input"] = arguments.frames.options.input;
+  setup.about["input"] = shown_input(arguments.frames.options.input);
   setup.about["source"] = std::string(frame_source_kind_name(info.kind));
   setup.about["revision"] = std::string(git_revision());
   setup.about["threads"] = thread_count();
