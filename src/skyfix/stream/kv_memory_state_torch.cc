@@ -1,6 +1,5 @@
 // A stream's memory as tensors on the host, and filled for measuring.
 #include <algorithm>
-#include <cstdio>
 
 #include "skyfix/base/error.h"
 #include "skyfix/stream/kv_memory_torch.h"
@@ -17,9 +16,10 @@ std::string camera_name(const std::pair<int, int>& key) {
 }
 
 const at::Tensor& stored(const StreamMemory::Tensors& tensors, const std::string& name,
-                         std::int64_t rows) {
+                         std::int64_t rows, std::int64_t heads, std::int64_t size) {
   const auto found = tensors.find(name);
-  if (found == tensors.end() || found->second.dim() != 3 || found->second.size(0) != rows) {
+  const std::vector<std::int64_t> shape{rows, heads, size};
+  if (found == tensors.end() || found->second.sizes() != shape) {
     throw Error(Reason::bad_run, "the checkpoint lacks " + name + ", or its shape is another");
   }
   return found->second;
@@ -49,30 +49,42 @@ StreamMemory::Tensors StreamMemory::state() const {
 
 void StreamMemory::restore(const Tensors& tensors, std::int64_t kept, std::int64_t camera_tokens,
                            const at::Device& device) {
+  if (kept < 0 || camera_tokens != kept) {
+    throw Error(Reason::bad_run, "the checkpoint's counts of frames contradict each other");
+  }
   kept_ = kept;
   camera_tokens_ = camera_tokens;
   if (kept == 0) return;
   const std::int64_t whole = std::min(kept_, slots()) * tokens_, tail = tail_tokens(kept_);
+  const auto block_rows = [&](const std::string& name, std::int64_t rows) {
+    return stored(tensors, name, rows, config_.heads, config_.head_size()).to(device);
+  };
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     Block& block = blocks_[i];
     const std::string name = "block." + std::to_string(i);
-    const at::Tensor k = stored(tensors, name + ".ring.k", whole).to(device);
+    const at::Tensor k = block_rows(name + ".ring.k", whole);
     make_ring(block, k);
     block.ring.k.narrow(0, tokens_, whole).copy_(k);
-    block.ring.v.narrow(0, tokens_, whole).copy_(stored(tensors, name + ".ring.v", whole));
+    block.ring.v.narrow(0, tokens_, whole).copy_(block_rows(name + ".ring.v", whole));
     if (tail == 0) continue;
     reserve(block.tail, 0, tail, k);
-    block.tail.k.narrow(0, 0, tail).copy_(stored(tensors, name + ".tail.k", tail));
-    block.tail.v.narrow(0, 0, tail).copy_(stored(tensors, name + ".tail.v", tail));
+    block.tail.k.narrow(0, 0, tail).copy_(block_rows(name + ".tail.k", tail));
+    block.tail.v.narrow(0, 0, tail).copy_(block_rows(name + ".tail.v", tail));
   }
-  for (const auto& [name, tensor] : tensors) {
-    int iteration = 0, block = 0;
-    char which = 0;
-    if (std::sscanf(name.c_str(), "camera.%d.%d.%c", &iteration, &block, &which) != 3) continue;
-    Rows& rows = camera_[{iteration, block}];
-    const at::Tensor part = stored(tensors, name, camera_tokens).to(device);
-    reserve(rows, 0, camera_tokens, part);
-    (which == 'k' ? rows.k : rows.v).narrow(0, 0, camera_tokens).copy_(part);
+  const auto camera_rows = [&](const std::string& name) {
+    return stored(tensors, name, camera_tokens_, config_.camera_heads,
+                  config_.camera_width() / config_.camera_heads)
+        .to(device);
+  };
+  for (int iteration = 0; tensors.contains(camera_name({iteration, 0}) + ".k"); ++iteration) {
+    for (int block = 0; block < config_.camera_blocks; ++block) {
+      const std::string name = camera_name({iteration, block});
+      const at::Tensor k = camera_rows(name + ".k");
+      Rows& rows = camera_[{iteration, block}];
+      reserve(rows, 0, camera_tokens_, k);
+      rows.k.narrow(0, 0, camera_tokens_).copy_(k);
+      rows.v.narrow(0, 0, camera_tokens_).copy_(camera_rows(name + ".v"));
+    }
   }
 }
 

@@ -53,12 +53,13 @@ void StreamMemory::make_ring(Block& block, const at::Tensor& like) const {
 }
 
 void StreamMemory::reserve(Rows& rows, std::int64_t used, std::int64_t wanted,
-                           const at::Tensor& like) {
+                           const at::Tensor& like, std::int64_t most) {
   const std::int64_t capacity = rows.made() ? rows.k.size(0) : 0;
   if (wanted <= capacity) return;
   const OwnerScope owner(kCacheOwner);
   // By halves: few moves, and little that is never used.
-  const std::int64_t grown = std::max(wanted, capacity + std::max(capacity / 2, kGrowth));
+  const std::int64_t grown =
+      std::max(wanted, std::min(most, capacity + std::max(capacity / 2, kGrowth)));
   Rows larger{at::empty({grown, like.size(1), like.size(2)}, like.options()),
               at::empty({grown, like.size(1), like.size(2)}, like.options())};
   if (used > 0) {
@@ -120,7 +121,7 @@ void StreamMemory::store_first(Block& block, const at::Tensor& k, const at::Tens
 void StreamMemory::take_slot(Block& block, const at::Tensor& k, const at::Tensor& v) {
   const std::int64_t row = slot_row(kept_);
   // More frames than were announced.
-  reserve(block.ring, row, row + tokens_, k);
+  reserve(block.ring, row, row + tokens_, k, ring_rows());
   const at::Tensor slot_k = block.ring.k.narrow(0, row, tokens_),
                    slot_v = block.ring.v.narrow(0, row, tokens_);
   if (evicts(kept_)) {
@@ -188,7 +189,7 @@ void StreamMemory::keep_last() {
   // All memory that this takes is taken before anything is moved.
   for (Block& block : blocks_) {
     if (into_tail) reserve(block.tail, tail, tail + special_, block.ring.k);
-    reserve(block.ring, row, row + tokens_, block.ring.k);
+    reserve(block.ring, row, row + tokens_, block.ring.k, ring_rows());
   }
   for (Block& block : blocks_) {
     if (into_tail) append_specials(block, row, tail, block.ring);

@@ -13,6 +13,7 @@
 #include <ATen/ATen.h>
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <string>
 #include <vector>
@@ -75,7 +76,8 @@ class StreamMemory : public GctMemory {
   // Rows in use by name, on the host, to be stored; and back.
   using Tensors = std::map<std::string, at::Tensor>;
   Tensors state() const;
-  // `kept` and `camera_tokens` as figures() gave them. The device is `like`'s.
+  // `kept` and `camera_tokens` as figures() gave them. Throws Error(bad_run) for what cannot be the
+  // state of such a memory.
   void restore(const Tensors& tensors, std::int64_t kept, std::int64_t camera_tokens,
                const at::Device& device);
 
@@ -92,8 +94,10 @@ class StreamMemory : public GctMemory {
   };
 
   void make_ring(Block& block, const at::Tensor& like) const;
-  // Room for `rows` rows; what is there is kept.
-  static void reserve(Rows& rows, std::int64_t used, std::int64_t wanted, const at::Tensor& like);
+  // Room for `wanted` rows and, up to `most`, for more; the first `used` ones are kept.
+  static void reserve(Rows& rows, std::int64_t used, std::int64_t wanted, const at::Tensor& like,
+                      std::int64_t most = std::numeric_limits<std::int64_t>::max());
+  std::int64_t ring_rows() const { return (1 + slots()) * tokens_; }  // of a full one
   std::int64_t slots() const { return options_.reserved + options_.window; }
   std::int64_t made_slots() const;
   std::int64_t slot_row(std::int64_t frame) const;

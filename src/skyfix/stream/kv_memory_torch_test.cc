@@ -2,6 +2,9 @@
 
 #include <gmock/gmock.h>
 
+#include <functional>
+
+#include "skyfix/base/error.h"
 #include "skyfix/models/gct/testing_memory_torch.h"
 
 namespace skyfix {
@@ -38,11 +41,11 @@ class Twins {
       expect_close(memory_.attend(block, q, k, v), naive_.attend(block, q, k, v));
     }
     EXPECT_EQ(memory_.keys_seen(), naive_.keys_seen());
-    for (int iteration = 0; iteration < 2; ++iteration) {
-      const at::Tensor q = rows(frames), k = rows(frames), v = rows(frames);
-      expect_close(memory_.attend_camera(iteration, 1, q, k, v),
-                   naive_.attend_camera(iteration, 1, q, k, v));
-    }
+    each_camera_cache([&](int iteration, int block) {
+      const at::Tensor q = camera_rows(frames), k = camera_rows(frames), v = camera_rows(frames);
+      expect_close(memory_.attend_camera(iteration, block, q, k, v),
+                   naive_.attend_camera(iteration, block, q, k, v));
+    });
     memory_.end();
   }
 
@@ -55,11 +58,11 @@ class Twins {
       memory_.attend(block, q, k, v);
       naive_.attend(block, q, k, v);
     }
-    for (int iteration = 0; iteration < 2; ++iteration) {
-      const at::Tensor q = rows(1), k = rows(1), v = rows(1);
-      memory_.attend_camera(iteration, 1, q, k, v);
-      naive_.attend_camera(iteration, 1, q, k, v);
-    }
+    each_camera_cache([&](int iteration, int block) {
+      const at::Tensor q = camera_rows(1), k = camera_rows(1), v = camera_rows(1);
+      memory_.attend_camera(iteration, block, q, k, v);
+      naive_.attend_camera(iteration, block, q, k, v);
+    });
     memory_.end();
     memory_.keep_last();
   }
@@ -74,8 +77,16 @@ class Twins {
   StreamMemory& memory() { return memory_; }
 
  private:
+  static void each_camera_cache(const std::function<void(int, int)>& use) {
+    for (const int iteration : {0, 1}) {
+      for (const int block : {0, 1}) use(iteration, block);
+    }
+  }
   static at::Tensor rows(std::int64_t count) {
     return at::randn({1, count, 2, 32}).transpose(1, 2);
+  }
+  static at::Tensor camera_rows(std::int64_t count) {
+    return at::randn({1, count, 4, 32}).transpose(1, 2);
   }
   static void expect_close(const at::Tensor& found, const at::Tensor& wanted) {
     ASSERT_EQ(found.sizes(), wanted.sizes());
@@ -166,11 +177,47 @@ TEST(StreamMemory, GoesOnFromItsState) {
     const at::Tensor x = at::randn({1, kTokens, 2, 32}).transpose(1, 2);
     memory.begin(kKeep, 1);
     const at::Tensor seen = memory.attend(1, x, x * 2, x * 3);
-    const at::Tensor y = x.narrow(2, 0, 1);
+    const at::Tensor y = at::randn({1, 1, 4, 32}).transpose(1, 2);
     const at::Tensor camera = memory.attend_camera(1, 1, y, y * 2, y * 3);
     return at::cat({seen.flatten(), camera.flatten()});
   };
   EXPECT_TRUE(see(copy).equal(see(twins.memory())));
+}
+
+TEST(StreamMemory, AStateOfAnotherMemoryIsRefused) {
+  Twins twins(2, 3);
+  twins.call(kFirst, 2);
+  const StreamMemory::Tensors state = twins.memory().state();
+  const auto refuses = [&](StreamMemory::Tensors tensors, std::int64_t kept,
+                           std::int64_t camera_tokens) {
+    StreamMemory memory(small_config(), kTokens, {.reserved = 2, .window = 3});
+    try {
+      memory.restore(tensors, kept, camera_tokens, at::kCPU);
+    } catch (const Error& error) {
+      return error.reason() == Reason::bad_run;
+    }
+    return false;
+  };
+  EXPECT_FALSE(refuses(state, 2, 2));
+  EXPECT_TRUE(refuses(state, 3, 3));
+  EXPECT_TRUE(refuses(state, 2, 1));
+  EXPECT_TRUE(refuses(state, -1, -1));
+  for (const std::string name : {"block.1.ring.v", "camera.1.1.k"}) {
+    StreamMemory::Tensors other = state;
+    other[name] = other.at(name).narrow(2, 0, 16);
+    EXPECT_TRUE(refuses(other, 2, 2)) << name;
+    other.erase(name);
+    EXPECT_TRUE(refuses(other, 2, 2)) << name;
+  }
+}
+
+TEST(StreamMemory, ARingThatGrowsEndsAtItsFullSize) {
+  Twins grown(2, 6, true, 3), whole(2, 6);
+  for (Twins* twins : {&grown, &whole}) {
+    twins->call(kFirst, 2);
+    for (int i = 0; i < 5; ++i) twins->call(kKeep);
+  }
+  EXPECT_LE(grown.memory().figures().bytes, whole.memory().figures().bytes);
 }
 
 TEST(StreamMemory, AFilledOneLooksLikeALongStream) {

@@ -6,6 +6,7 @@
 
 #include "skyfix/base/error.h"
 #include "skyfix/base/hash.h"
+#include "skyfix/memory/torch_errors.h"
 #include "skyfix/nn/tensor_file.h"
 #include "skyfix/stream/session_state_torch.h"
 
@@ -13,7 +14,7 @@ namespace skyfix {
 namespace {
 
 using Json = nlohmann::json;
-constexpr const char* kSchema = "skyfix-stream-checkpoint-1";
+constexpr const char* kSchema = "skyfix-stream-checkpoint-2";
 
 ElementType type_of(at::ScalarType type) {
   switch (type) {
@@ -206,6 +207,8 @@ Json identity_of(const Gct& network, const StreamOptions& options, std::int64_t 
           {"precision", static_cast<int>(how.placement.precision)},
           {"head_precision", static_cast<int>(how.heads)},
           {"camera_iterations", how.camera_iterations},
+          {"camera_rotation", how.camera_rotation},
+          {"network_width", network.config().width},
           {"point_head", how.point_head},
           {"mode", static_cast<int>(options.mode)},
           {"num_scale_frames", options.num_scale_frames},
@@ -247,6 +250,7 @@ void StreamSession::save(const std::filesystem::path& file) const {
             {"window_number", state.window_number},
             {"window_begin", state.window_begin},
             {"taken", state.taken},
+            {"full", state.full},
             {"predicted", state.predicted},
             {"queue", state.queue.size()},
             {"recent", state.recent.size()}};
@@ -277,9 +281,8 @@ void StreamSession::save(const std::filesystem::path& file) const {
       json["progress"]["last_pose"] = progress.last_keyframe->pose;
       json["progress"]["last_frame"] = progress.last_keyframe->frame;
     }
-    for (const auto& [name, tensor] : state.window->memory().state()) {
-      tensors.add("memory." + name, tensor);
-    }
+    const auto remembered = with_torch_errors(0, [&] { return state.window->memory().state(); });
+    for (const auto& [name, tensor] : remembered) tensors.add("memory." + name, tensor);
   }
   const std::string text = json.dump();
   write_safetensors(file, tensors.stored(),
@@ -306,6 +309,7 @@ void StreamSession::State::restore(const TensorSource& source, const nlohmann::j
   window_number = json.at("window_number");
   window_begin = json.at("window_begin");
   taken = json.at("taken");
+  full = json.at("full");
   predicted = json.at("predicted");
   for (std::size_t i = 0; i < json.at("queue").get<std::size_t>(); ++i) {
     queue.push_back(read_picture(source, fmt::format("queue.{}", i), width, height));

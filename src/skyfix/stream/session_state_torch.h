@@ -22,13 +22,22 @@ struct StreamSession::State {
   void drain(bool ending, const Sink& sink);
   void deliver(StreamPrediction&& prediction, const Sink& sink);
   void begin_window();
+  void end_window(const Sink& sink);
+  void note_taken(const PictureView& rgb);
+  void align_shared(const Sink& sink);
+  void give(StreamPrediction&& prediction, const Sink& sink);
+  void give_held(std::int64_t but, const Sink& sink);
   void flush_in_flight(const Sink& sink);
 
   void restore(const TensorSource& source, const nlohmann::json& json);
 
   bool windowed() const { return options.mode == StreamMode::windowed; }
-  // Predictions of the present window before this position in it are final when they are made.
-  std::int64_t final_before() const { return sizes.frames - sizes.overlap; }
+  bool by_motion() const { return interval == 0; }
+  // May a later window predict this frame again? By motion nobody knows how long the window will
+  // be, so its newest frames are always held.
+  bool may_be_shared(std::int64_t position) const {
+    return by_motion() || position - window_begin >= sizes.frames - sizes.overlap;
+  }
 
   std::shared_ptr<const Gct> network;
   StreamOptions options;
@@ -41,6 +50,7 @@ struct StreamSession::State {
   int window_number = 0;
   std::int64_t window_begin = 0;   // position in the stream
   std::int64_t taken = 0;          // pictures of the present window, computed or in the queue
+  bool full = false;               // the present window: the next picture begins another
   std::deque<BytePicture> queue;   // to be computed
   std::deque<BytePicture> recent;  // the last `overlap` pictures taken: the next window's first
   std::optional<PendingPredictions> in_flight;

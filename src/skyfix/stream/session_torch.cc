@@ -39,7 +39,8 @@ void StreamSession::State::begin_window() {
       .first_frame = window_begin,
       .scale_frames = options.num_scale_frames,
       .keyframe_interval = interval,
-      .most_frames = windowed() ? sizes.frames : known_frames,
+      .most_kept = windowed() ? kept_frames(sizes.frames, options.num_scale_frames, interval)
+                              : kept_frames(known_frames, options.num_scale_frames, interval),
   };
   window.reset();  // its memory is the next one's
   window = std::make_unique<StreamWindow>(network, options, place, width, height);
@@ -79,33 +80,74 @@ void StreamSession::State::drain(bool ending, const Sink& sink) {
   }
 }
 
-void StreamSession::State::deliver(StreamPrediction&& prediction, const Sink& sink) {
-  alignments.back().frames = prediction.position - window_begin + 1;
-  if (shared.size() < before.size()) {
-    shared.push_back(std::move(prediction));
-    if (shared.size() < before.size()) return;
-    const WindowAlignment made = align_window(before, shared, transform);
-    WindowAlignment& alignment = alignments.back();
-    const auto [number, first, frames] =
-        std::tuple(alignment.window, alignment.first_frame, alignment.frames);
-    alignment = made;
-    alignment.window = number;
-    alignment.first_frame = first;
-    alignment.frames = frames;
-    before.clear();
-    std::vector<StreamPrediction> aligned = std::move(shared);
-    shared.clear();
-    for (StreamPrediction& each : aligned) deliver(std::move(each), sink);
-    return;
-  }
-  // The first window's poses are encoded anew like the others'.
-  if (windowed()) apply(transform, prediction);
-  if (windowed() && prediction.position - window_begin >= final_before()) {
-    held.push_back(std::move(prediction));
-    return;
-  }
+void StreamSession::State::give(StreamPrediction&& prediction, const Sink& sink) {
   ++predicted;
   sink(std::move(prediction));
+}
+
+// All that are held but the newest `but`.
+void StreamSession::State::give_held(std::int64_t but, const Sink& sink) {
+  while (std::ssize(held) > but) {
+    StreamPrediction oldest = std::move(held.front());
+    held.erase(held.begin());
+    give(std::move(oldest), sink);
+  }
+}
+
+// Both windows have predicted the frames that they share.
+void StreamSession::State::align_shared(const Sink& sink) {
+  WindowAlignment& alignment = alignments.back();
+  WindowAlignment made = align_window(before, shared, transform);
+  made.window = alignment.window;
+  made.first_frame = alignment.first_frame;
+  made.frames = alignment.frames;
+  alignment = made;
+  before.clear();
+  std::vector<StreamPrediction> aligned = std::move(shared);
+  shared.clear();
+  for (StreamPrediction& each : aligned) deliver(std::move(each), sink);
+}
+
+void StreamSession::State::deliver(StreamPrediction&& prediction, const Sink& sink) {
+  alignments.back().frames =
+      std::max(alignments.back().frames, prediction.position - window_begin + 1);
+  if (shared.size() < before.size()) {
+    shared.push_back(std::move(prediction));
+    if (shared.size() == before.size()) align_shared(sink);
+    return;
+  }
+  if (!windowed()) return give(std::move(prediction), sink);
+  // The first window's poses are encoded anew like the others'.
+  apply(transform, prediction);
+  if (!may_be_shared(prediction.position)) return give(std::move(prediction), sink);
+  held.push_back(std::move(prediction));
+  give_held(sizes.overlap, sink);
+}
+
+// The next window begins with the last pictures of this one.
+void StreamSession::State::end_window(const Sink& sink) {
+  flush_in_flight(sink);  // belongs to this window
+  // By motion a window may be short: its scale frames are not seen again.
+  const std::int64_t overlap =
+      by_motion() ? std::min(sizes.overlap, taken - options.num_scale_frames) : sizes.overlap;
+  give_held(overlap, sink);
+  before = std::move(held);
+  held.clear();
+  ++window_number;
+  window_begin += taken - overlap;
+  taken = overlap;
+  full = false;
+  window.reset();
+  queue.assign(recent.end() - overlap, recent.end());
+}
+
+void StreamSession::State::note_taken(const PictureView& rgb) {
+  ++taken;
+  if (!windowed()) return;
+  recent.push_back(copied(rgb));
+  if (std::ssize(recent) > sizes.overlap) recent.pop_front();
+  // By motion a window is full when it has kept so many frames.
+  full = (by_motion() ? window->memory().kept() : taken) == sizes.frames;
 }
 
 StreamSession::StreamSession(std::shared_ptr<const Gct> network, const StreamOptions& options,
@@ -124,17 +166,7 @@ void StreamSession::push(const PictureView& rgb, const Sink& sink) {
     throw Error(Reason::bad_option, fmt::format("a frame of {} x {} px in a stream of {} x {}",
                                                 rgb.width, rgb.height, state.width, state.height));
   }
-  if (at_window_end()) {
-    // What is in flight belongs to the window that ends.
-    state.flush_in_flight(sink);
-    state.before = std::move(state.held);
-    state.held.clear();
-    ++state.window_number;
-    state.window_begin += state.sizes.step();
-    state.taken = state.sizes.overlap;
-    state.window.reset();
-    state.queue.assign(state.recent.begin(), state.recent.end());
-  }
+  if (state.full) state.end_window(sink);
   state.queue.push_back(copied(rgb));
   try {
     state.drain(false, sink);
@@ -143,22 +175,14 @@ void StreamSession::push(const PictureView& rgb, const Sink& sink) {
     state.queue.pop_back();
     throw;
   }
-  ++state.taken;
-  if (state.windowed() && state.sizes.overlap > 0) {
-    state.recent.push_back(copied(rgb));
-    if (std::ssize(state.recent) > state.sizes.overlap) state.recent.pop_front();
-  }
+  state.note_taken(rgb);
 }
 
 void StreamSession::finish(const Sink& sink) {
   State& state = *state_;
   state.drain(true, sink);
   state.flush_in_flight(sink);
-  for (StreamPrediction& prediction : state.held) {
-    ++state.predicted;
-    sink(std::move(prediction));
-  }
-  state.held.clear();
+  state.give_held(0, sink);
 }
 
 void StreamSession::prefill(std::int64_t kept_frames, int width, int height) {
@@ -189,9 +213,7 @@ StreamFigures StreamSession::figures() const {
   return figures;
 }
 
-bool StreamSession::at_window_end() const {
-  return state_->windowed() && state_->taken == state_->sizes.frames;
-}
+bool StreamSession::at_window_end() const { return state_->full; }
 
 int StreamSession::keyframe_interval() const { return state_->interval; }
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <fstream>
+#include <map>
 
 #include "skyfix/base/error.h"
 #include "skyfix/nn/synthetic_weights.h"
@@ -81,6 +82,13 @@ StreamOptions small_window() {
   return {.num_scale_frames = 2, .window = 3, .keyframe_interval = 1};
 }
 
+// By keyframe interval, as the goldens' manifest has them.
+const std::map<int, std::vector<std::int64_t>> kKeysSeen{
+    {1, {52, 52, 78, 104, 130, 136, 142, 148, 154, 160}},
+    {2, {52, 52, 78, 104, 104, 130, 130, 156, 136, 162}},
+    {3, {52, 52, 78, 104, 104, 104, 130, 130, 130, 156}},
+};
+
 TEST_F(SessionGoldens, StreamsAsTheReferenceDoes) {
   for (const int interval : {1, 2, 3}) {
     for (const bool offload : {false, true}) {
@@ -95,10 +103,13 @@ TEST_F(SessionGoldens, StreamsAsTheReferenceDoes) {
       const auto found = stream(session, frames);
       ASSERT_EQ(found.size(), 10u);
       expect_output(found, "out.");
+      std::vector<std::int64_t> keys;
       for (std::size_t i = 0; i < found.size(); ++i) {
         EXPECT_EQ(found[i].position, i);
         EXPECT_EQ(found[i].role, frame_role(i, 2, interval));
+        keys.push_back(found[i].keys_seen);
       }
+      EXPECT_EQ(keys, kKeysSeen.at(interval));
     }
   }
 }
@@ -215,12 +226,16 @@ TEST(StreamSession, GoesOnFromACheckpointToTheBit) {
   StreamOptions offload = small_window();
   offload.offload_to_cpu = true;
   offload.keyframe_interval = 2;
+  StreamOptions windows_by_motion = motion;
+  windows_by_motion.mode = StreamMode::windowed;
+  windows_by_motion.window_frames = 4;
+  windows_by_motion.motion_px = 1e-9;  // full after four frames
   for (const StreamOptions& options :
-       {small_window(), motion, offload, windowed_cases()[1].options}) {
+       {small_window(), motion, offload, windowed_cases()[1].options, windows_by_motion}) {
     StreamSession whole(tiny(false), options);
     const auto wanted = stream(whole, pictures);
     const fs::path file = fs::path(::testing::TempDir()) / "session.ckpt";
-    for (const std::size_t cut : {1, 5, 11}) {
+    for (const std::size_t cut : {1, 4, 5, 11}) {
       SCOPED_TRACE(cut);
       std::vector<StreamPrediction> found;
       const auto sink = [&](StreamPrediction&& each) { found.push_back(std::move(each)); };
@@ -311,6 +326,34 @@ TEST(StreamSession, KeyframesFollowMotion) {
   automatic.keyframe_interval = 0;
   EXPECT_EQ(StreamSession(tiny(false), automatic).keyframe_interval(), 0) << "unknown length";
   EXPECT_EQ(StreamSession(tiny(false), automatic, 700).keyframe_interval(), 3);
+}
+
+// By motion a window ends with the keyframe that fills it, however many frames it took, and the
+// next one sees its last frames again, but for its scale frames.
+TEST(StreamSession, WindowsByMotionEndWithTheirLastKeyframe) {
+  const Pictures pictures = made_pictures(12);
+  const auto windows = [&](double motion_px, int gap, int overlap) {
+    StreamOptions options = windowed_cases()[0].options;
+    options.keyframe_interval = 0;
+    options.motion_px = motion_px;
+    options.max_non_keyframe_gap = gap;
+    options.window_frames = 4;
+    options.overlap_frames = overlap;
+    StreamSession session(tiny(false), options);
+    const auto found = stream(session, pictures);
+    EXPECT_EQ(found.size(), 12u);
+    for (std::size_t i = 0; i < found.size(); ++i) EXPECT_EQ(found[i].position, i);
+    std::string text;
+    for (const WindowAlignment& each : session.figures().windows) {
+      text += std::to_string(each.first_frame) + "+" + std::to_string(each.frames) + " ";
+      EXPECT_EQ(each.depth_residual.has_value(), each.window > 0 && overlap > 0);
+    }
+    return text;
+  };
+  EXPECT_EQ(windows(1e5, 2, 2), "0+6 4+6 8+4 ");
+  EXPECT_EQ(windows(1e5, 2, 0), "0+6 6+6 ");
+  EXPECT_EQ(windows(1e-9, 100, 1), "0+4 3+4 6+4 9+3 ");
+  EXPECT_EQ(windows(1e-9, 100, 3), "0+4 2+4 4+4 6+4 8+4 ");
 }
 
 }  // namespace

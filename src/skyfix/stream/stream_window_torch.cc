@@ -23,7 +23,7 @@ StreamMemoryOptions memory_options(const StreamOptions& options, const StreamWin
   return {.reserved = options.reserved(),
           .window = options.window,
           .specials_of_evicted = options.specials_of_evicted,
-          .most_frames = place.most_frames};
+          .most_frames = place.most_kept};
 }
 
 std::vector<float> values_of(const at::Tensor& host) {
@@ -53,6 +53,18 @@ at::Tensor to_host(const at::Tensor& tensor, bool asynchronous) {
   return host.copy_(full, /*non_blocking=*/true);
 }
 
+StreamMemory::Call call_of(FrameRole role) {
+  switch (role) {
+    case FrameRole::scale:
+      return StreamMemory::Call::first;
+    case FrameRole::keyframe:
+      return StreamMemory::Call::keep;
+    case FrameRole::non_keyframe:
+      break;
+  }
+  return StreamMemory::Call::look;
+}
+
 at::Tensor images_of(std::span<const BytePicture> pictures, DeviceKind device) {
   const OwnerScope owner(kPictureOwner);
   std::vector<at::Tensor> images;
@@ -80,7 +92,7 @@ PendingPredictions::PendingPredictions(const GctOutput& output, std::vector<Stre
 }
 
 std::vector<StreamPrediction> PendingPredictions::take() {
-  if (arrived_) arrived_->synchronize();
+  if (arrived_) with_torch_errors(0, [&] { arrived_->synchronize(); });
   for (std::size_t i = 0; i < predictions_.size(); ++i) {
     read_frame(host_, static_cast<std::int64_t>(i), predictions_[i]);
   }
@@ -118,63 +130,67 @@ bool StreamWindow::moved_enough(const StreamPrediction& prediction) const {
                               last_keyframe_->pose) > motion_threshold_px();
 }
 
-GctOutput StreamWindow::through_network(std::span<const BytePicture> pictures,
-                                        StreamMemory::Call call) {
-  const std::int64_t count = std::ssize(pictures);
-  const GctCall where{.kept_before = memory_.kept(),
-                      .scale_frames = frames_ == 0 ? count : place_.scale_frames,
-                      .processed_before = frames_};
-  memory_.begin(call, count);
-  try {
-    GctOutput output = network_->network().run(
-        images_of(pictures, network_->options().placement.device), where, memory_);
-    memory_.end();
-    return output;
-  } catch (...) {
-    memory_.roll_back();
-    throw;
+GctOutput StreamWindow::through_network(std::span<const BytePicture> pictures) {
+  const GctCall where{
+      .kept_before = memory_.kept(),
+      .scale_frames = frames_ == 0 ? std::ssize(pictures) : place_.scale_frames,
+      .processed_before = frames_,
+  };
+  return network_->network().run(images_of(pictures, network_->options().placement.device), where,
+                                 memory_);
+}
+
+PendingPredictions StreamWindow::on_the_way(const GctOutput& output, FrameRole role,
+                                            std::int64_t count) const {
+  std::vector<StreamPrediction> known(count);
+  for (std::int64_t i = 0; i < count; ++i) {
+    known[i].role = role;
+    known[i].window = place_.window;
+    known[i].position = place_.first_frame + frames_ + i;
+    known[i].keys_seen = memory_.keys_seen();
   }
+  return {output, std::move(known), options_.offload_to_cpu};
 }
 
 PendingPredictions StreamWindow::run(std::span<const BytePicture> pictures) {
   const c10::InferenceMode no_gradients;
+  const std::int64_t count = std::ssize(pictures);
+  const FrameRole planned = frames_ == 0 ? FrameRole::scale : planned_role();
   return with_torch_errors(0, [&] {
-    const bool first = frames_ == 0;
-    FrameRole role = first ? FrameRole::scale : planned_role();
-    const auto call = first                             ? StreamMemory::Call::first
-                      : role == FrameRole::non_keyframe ? StreamMemory::Call::look
-                                                        : StreamMemory::Call::keep;
-    const GctOutput output = through_network(pictures, call);
-    // Motion is seen in the prediction, so that is waited for.
-    if (by_motion()) role = decided_by_motion(role, output, std::ssize(pictures) - 1);
-    if (first) place_.scale_frames = std::ssize(pictures);
-    std::vector<StreamPrediction> known(pictures.size());
-    for (StreamPrediction& prediction : known) {
-      prediction.role = role;
-      prediction.window = place_.window;
-      prediction.position = place_.first_frame + frames_++;
-      prediction.keys_seen = memory_.keys_seen();
+    memory_.begin(call_of(planned), count);
+    try {
+      const GctOutput output = through_network(pictures);
+      const Decision decision = decided(planned, output, count);
+      PendingPredictions pending = on_the_way(output, decision.role, count);
+      memory_.end();
+      if (decision.role != planned) memory_.keep_last();
+      // Nothing fails from here on.
+      if (frames_ == 0) place_.scale_frames = count;
+      last_keyframe_ = decision.last_keyframe;
+      frames_ += count;
+      return pending;
+    } catch (...) {
+      memory_.roll_back();
+      throw;
     }
-    return PendingPredictions(output, std::move(known), options_.offload_to_cpu);
   });
 }
 
-FrameRole StreamWindow::decided_by_motion(FrameRole planned, const GctOutput& output,
-                                          std::int64_t last) {
+StreamWindow::Decision StreamWindow::decided(FrameRole planned, const GctOutput& output,
+                                             std::int64_t count) const {
+  if (!by_motion()) return {planned, std::nullopt};
+  // Motion is seen in the prediction, so that is waited for.
   StreamPrediction prediction;
   const GctOutput host{to_host(output.pose, false),
                        to_host(output.depth, false),
                        to_host(output.depth_confidence, false),
                        {},
                        {}};
-  read_frame(host, last, prediction);
-  FrameRole role = planned;
-  if (role == FrameRole::non_keyframe && moved_enough(prediction)) {
-    memory_.keep_last();
-    role = FrameRole::keyframe;
-  }
-  if (role != FrameRole::non_keyframe) last_keyframe_ = {prediction.pose, frames_ + last};
-  return role;
+  read_frame(host, count - 1, prediction);
+  const bool kept = planned != FrameRole::non_keyframe || moved_enough(prediction);
+  if (!kept) return {planned, last_keyframe_};
+  const FrameRole role = planned == FrameRole::scale ? planned : FrameRole::keyframe;
+  return {role, LastKeyframe{prediction.pose, frames_ + count - 1}};
 }
 
 void StreamWindow::prefill(std::int64_t kept_frames) {
@@ -195,8 +211,10 @@ void StreamWindow::restore(const Progress& progress, const StreamMemory::Tensors
   frames_ = progress.frames;
   place_.scale_frames = progress.scale_frames;
   last_keyframe_ = progress.last_keyframe;
-  memory_.restore(memory, kept, camera_tokens,
-                  nn::torch_device(network_->options().placement.device));
+  with_torch_errors(0, [&] {
+    memory_.restore(memory, kept, camera_tokens,
+                    nn::torch_device(network_->options().placement.device));
+  });
 }
 
 }  // namespace skyfix

@@ -37,8 +37,8 @@ struct StreamWindowPlace {
   int window = 0;                // from 0
   std::int64_t first_frame = 0;  // position in the stream
   std::int64_t scale_frames = 0;
-  int keyframe_interval = 1;     // 0 = by motion
-  std::int64_t most_frames = 0;  // that it will have; 0 = unknown
+  int keyframe_interval = 1;   // 0 = by motion
+  std::int64_t most_kept = 0;  // frames that it will keep; 0 = unknown
 };
 
 class StreamWindow {
@@ -77,9 +77,16 @@ class StreamWindow {
   bool by_motion() const { return place_.keyframe_interval == 0; }
   FrameRole planned_role() const;
   double motion_threshold_px() const;
-  FrameRole decided_by_motion(FrameRole planned, const GctOutput& output, std::int64_t last);
+  // What a frame turns out to be once its motion has been seen, and the keyframe that the next
+  // ones are compared with.
+  struct Decision {
+    FrameRole role = FrameRole::scale;
+    std::optional<LastKeyframe> last_keyframe;
+  };
+  Decision decided(FrameRole planned, const GctOutput& output, std::int64_t count) const;
   bool moved_enough(const StreamPrediction& prediction) const;
-  GctOutput through_network(std::span<const BytePicture> pictures, StreamMemory::Call call);
+  GctOutput through_network(std::span<const BytePicture> pictures);
+  PendingPredictions on_the_way(const GctOutput& output, FrameRole role, std::int64_t count) const;
 
   std::shared_ptr<const Gct> network_;
   StreamOptions options_;

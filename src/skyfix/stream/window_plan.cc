@@ -36,6 +36,11 @@ FrameRole frame_role(std::int64_t position, std::int64_t scale_frames, int keyfr
   return kept ? FrameRole::keyframe : FrameRole::non_keyframe;
 }
 
+std::int64_t kept_frames(std::int64_t frames, std::int64_t scale_frames, int keyframe_interval) {
+  const std::int64_t scale = std::min(frames, scale_frames), k = std::max(keyframe_interval, 1);
+  return scale + (frames - scale + k - 1) / k;
+}
+
 WindowSizes window_sizes(const StreamOptions& options, int keyframe_interval) {
   const std::int64_t scale = options.num_scale_frames, k = std::max(keyframe_interval, 1);
   WindowSizes sizes;

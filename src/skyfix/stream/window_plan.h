@@ -15,8 +15,11 @@ int effective_keyframe_interval(const StreamOptions& options, std::int64_t frame
 // Role of frame `position` (from 0) of a window that begins with `scale_frames` of them.
 FrameRole frame_role(std::int64_t position, std::int64_t scale_frames, int keyframe_interval);
 
+// How many of the first `frames` frames are kept.
+std::int64_t kept_frames(std::int64_t frames, std::int64_t scale_frames, int keyframe_interval);
+
 struct WindowSizes {
-  std::int64_t frames = 0;   // F, of a full window
+  std::int64_t frames = 0;   // F, of a full window; by motion: the kept ones, however many it has
   std::int64_t overlap = 0;  // O; less than `frames` (Error(bad_option) otherwise)
   std::int64_t step() const { return frames - overlap; }
 };

@@ -31,6 +31,18 @@ TEST(FrameRoles, TheFirstStreamedFrameIsAlwaysKept) {
   EXPECT_EQ(frame_role(5, 3, 1), FrameRole::keyframe);
 }
 
+TEST(FrameRoles, KeptFramesAreThoseThatAreNotNonKeyframes) {
+  for (const int scale : {1, 3}) {
+    for (const int interval : {0, 1, 2, 5}) {
+      std::int64_t kept = 0;
+      for (int frames = 0; frames < 20; ++frames) {
+        EXPECT_EQ(kept_frames(frames, scale, interval), kept) << scale << " " << interval;
+        kept += frame_role(frames, scale, interval) != FrameRole::non_keyframe;
+      }
+    }
+  }
+}
+
 TEST(Windows, CoverEveryFrameAndShareTheOverlap) {
   StreamOptions options;
   for (const int scale : {1, 2, 8}) {
