@@ -34,10 +34,17 @@ BytePicture gct_picture(const Image& rgb, const GctFrameMap& map);
 // moved along. Neither side may shrink.
 void pad_to(BytePicture& picture, GctFrameMap& map, int network_width, int network_height);
 
+// Both cameras have this repository's pixel convention (the corner of the top-left pixel is
+// (0, 0)): the network's principal point is (W/2, H/2), the middle of its picture, which resizing,
+// cropping and padding carry exactly to the source's picture (off its middle where they were not
+// symmetric). A point in camera coordinates seen at network position n is seen at source position
+// (n + offset) / scale. The network itself was trained to unproject the depth of pixel (column u,
+// row v) at (u, v) and not at its middle (u + 0.5, v + 0.5): whoever unprojects does the same with
+// network_camera (report/cloud.h), and no half pixel is hidden in the cameras.
 struct GctView {
   Rigid3 cam_from_world;  // OpenCV axes; from the camera-to-world that the network predicts
   Camera network_camera;  // PINHOLE at the network's size
-  Camera source_camera;   // PINHOLE at the source's size: what a user works with
+  Camera source_camera;   // PINHOLE at the size of the picture as shown: what a user works with
 };
 // `pose` as StreamPrediction::pose. nullopt when it is not finite, its quaternion is zero, or a
 // field of view is 0 or reaches 180 degrees.

@@ -99,6 +99,67 @@ TEST(GctView, IsTheInverseOfWhatTheNetworkPredicts) {
   EXPECT_NEAR(view->network_camera.params[1], 147 / std::tan(0.45), 1e-9);
 }
 
+// The reference's decoding of a pose, and where it puts each pixel's depth in the world.
+TEST_F(Preprocess, ViewsUnprojectAsTheReferenceDoes) {
+  if (!open("units")) return;
+  const auto encoded = values("pose.enc"), depth = values("pose.depth");
+  const auto to_cam = values("pose.world_to_cam"), to_world = values("pose.cam_to_world");
+  const GctFrameMap map{16, 12, 16, 12};
+  std::vector<float> points, cam_from_world, world_from_cam;
+  const auto append = [](const Rigid3& rigid, std::vector<float>& rows) {
+    const Eigen::Matrix3d rotation = rigid.rotation.toRotationMatrix();
+    for (int r = 0; r < 3; ++r) {
+      for (int c = 0; c < 3; ++c) rows.push_back(static_cast<float>(rotation(r, c)));
+      rows.push_back(static_cast<float>(rigid.translation[r]));
+    }
+  };
+  for (std::size_t i = 0; i < encoded.size() / 9; ++i) {
+    std::array<double, 9> pose{};
+    std::copy_n(encoded.begin() + 9 * i, 9, pose.begin());
+    const auto view = gct_view(pose, map);
+    ASSERT_TRUE(view) << i;
+    append(view->cam_from_world, cam_from_world);
+    append(view->cam_from_world.inverse(), world_from_cam);
+    for (int v = 0; v < 12; ++v) {
+      for (int u = 0; u < 16; ++u) {
+        const double d = depth[(i * 12 + v) * 16 + u];
+        const Camera& camera = view->network_camera;
+        const Eigen::Vector3d point((u - camera.principal_point().x()) * d / camera.focal_x(),
+                                    (v - camera.principal_point().y()) * d / camera.focal_y(), d);
+        const Eigen::Vector3d world = view->cam_from_world.inverse() * point;
+        for (const double each : world) points.push_back(static_cast<float>(each));
+        if (!(d > 1e-6)) continue;
+        const auto seen = camera.project(view->cam_from_world * world);
+        ASSERT_TRUE(seen);
+        EXPECT_NEAR(seen->x(), u, 1e-6);
+        EXPECT_NEAR(seen->y(), v, 1e-6);
+      }
+    }
+  }
+  expect_close(cam_from_world, to_cam, 1e-5, "world to camera");
+  expect_close(world_from_cam, to_world, 1e-5, "camera to world");
+  expect_close(points, values("pose.points"), 1e-5, "points");
+}
+
+// A picture's own corners are where its pixels are, whatever the network was shown of it.
+TEST(GctView, APointAtTheMiddleOfWhatTheNetworkSawLiesThereInTheSource) {
+  const std::tuple<int, int, GctFit, double, double> cases[] = {
+      {1920, 1080, GctFit::crop, 960, 540},
+      {1080, 1920, GctFit::crop, 540, 960},  // rows 420 to 1500
+      {1080, 1920, GctFit::pad, 540, 960},
+  };
+  for (const auto& [width, height, fit, x, y] : cases) {
+    const auto view = gct_view(kPose, gct_frame_map(width, height, 518, fit));
+    ASSERT_TRUE(view);
+    const auto seen = view->source_camera.project(Eigen::Vector3d(0, 0, 1));
+    ASSERT_TRUE(seen);
+    // An odd number of rows cut off or added is split unevenly: at most half a network pixel.
+    const double half = 0.5 * std::max(width, height) / 518.0;
+    EXPECT_NEAR(seen->x(), x, half);
+    EXPECT_NEAR(seen->y(), y, half);
+  }
+}
+
 TEST(GctView, PosesThatAreNoneAreNotViews) {
   const GctFrameMap map = gct_frame_map(518, 294);
   for (const auto& [entry, value] :

@@ -60,23 +60,13 @@ class Reconstruction {
     FramePreparer preparer(source_, {.image_size = options_.image_size,
                                      .fit = options_.fit,
                                      .max_megapixels = options_.max_megapixels});
-    try {
+    ending([&] {
       while (auto frame = preparer.next(cancel)) take(std::move(*frame));
       result_.cancelled = cancel;
       // A cut run goes on from its checkpoint or its records; a live one is at its end.
       if (!cancel || source_.info().kind == FrameSourceKind::live) finish();
-    } catch (const OutOfDeviceMemory& failure) {
-      end(Reason::out_of_memory,
-          fmt::format("{} at frame {}: lower --window, --num-scale-frames or --image-size, or "
-                      "raise --gpu-memory",
-                      failure.what(), read_));
-    } catch (const DeviceFailure& failure) {
-      end(Reason::device_failed, failure.what());
-    } catch (const Error& error) {
-      if (error.reason() != Reason::source_lost) throw;
-      end(Reason::source_lost, error.message());
-      finish();
-    }
+    });
+    if (result_.ended_reason == Reason::source_lost) ending([&] { finish(); });
     progress_.finish();
     if (read_ == 0 && result_.ended_by.empty() && !cancel) {
       throw Error(Reason::no_input, "the input gives no frame");
@@ -87,6 +77,41 @@ class Reconstruction {
   }
 
  private:
+  // What ends the run but not the program is noted.
+  template <class Work>
+  void ending(const Work& work) {
+    try {
+      work();
+    } catch (const OutOfDeviceMemory& failure) {
+      end(Reason::out_of_memory,
+          fmt::format("{} at frame {}: lower --window, --num-scale-frames or --image-size, or "
+                      "raise --gpu-memory",
+                      failure.what(), read_));
+    } catch (const DeviceFailure& failure) {
+      end(Reason::device_failed, failure.what());
+    } catch (const Error& error) {
+      if (error.reason() != Reason::source_lost) throw;
+      end(Reason::source_lost, error.message());
+    }
+  }
+
+  // Work of the session; once more where memory runs out, which leaves the session as it was.
+  template <class Work>
+  void with_one_retry(const Work& work) {
+    std::string shortage;
+    try {
+      return work();
+    } catch (const OutOfDeviceMemory& failure) {
+      shortage = failure.what();
+    }
+    log::warn("{} at frame {}: it is computed again", shortage, read_);
+    if (!queue_.empty()) {
+      queue_.back().frame.warnings.push_back(shortage + ": the frame was computed again");
+    }
+    if (options_.device != nullptr) options_.device->trim();
+    work();
+  }
+
   void end(Reason reason, std::string text) {
     result_.ended_reason = reason;
     result_.ended_by = std::move(text);
@@ -125,7 +150,9 @@ class Reconstruction {
       waiting.frame.map = prepared.map;
       waiting.frame.picture = prepared.picture;
       network_began_ = Clock::now();
-      if (!seen) session_->push(prepared.picture.view(), predicted_sink());
+      if (!seen) {
+        with_one_retry([&] { session_->push(prepared.picture.view(), predicted_sink()); });
+      }
     }
     if (read_ <= checkpoint_.given) {
       queue_.pop_back();
@@ -234,7 +261,7 @@ class Reconstruction {
   }
 
   void finish() {
-    session_->finish(predicted_sink());
+    with_one_retry([&] { session_->finish(predicted_sink()); });
     give_finished();
   }
 

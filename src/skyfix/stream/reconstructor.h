@@ -12,6 +12,7 @@
 
 #include "skyfix/base/progress.h"
 #include "skyfix/frames/frame_source.h"
+#include "skyfix/memory/device.h"
 #include "skyfix/models/gct/gct.h"
 #include "skyfix/stream/session.h"
 #include "skyfix/stream/sky.h"
@@ -33,6 +34,9 @@ struct ReconstructOptions {
   // Frames that an earlier part of the run has recorded: they are not given to the sink again. What
   // the network has to see again, because no checkpoint holds it, is computed again.
   std::int64_t recorded_frames = 0;
+  // What the network computes on; gives back what its allocator merely holds before a frame is
+  // tried again for want of memory. Null: the host.
+  Device* device = nullptr;
   void validate() const;
 };
 
@@ -54,7 +58,9 @@ struct StreamResult {
 // Decoding and preprocessing run ahead of the network in a bounded queue. A frame that cannot be
 // read is recorded as failed and the stream goes on without it. The first picture decides the size
 // that the network sees: smaller ones are padded with white, one that would not fit is rejected
-// (unsupported_image). `cancel` is looked at between frames. Throws Error(no_input) when the source
+// (unsupported_image). A frame that memory ran out for is computed once more and carries a warning;
+// the second time ends the run, since a stream's memory cannot move elsewhere and heads take frame
+// by frame already. `cancel` is looked at between frames. Throws Error(no_input) when the source
 // gives nothing at all, and what the sink throws.
 StreamResult reconstruct(const std::shared_ptr<const Gct>& network, FrameSource& source,
                          const ReconstructOptions& options, const StreamSink& sink,

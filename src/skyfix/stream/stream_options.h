@@ -20,8 +20,8 @@ struct StreamOptions {
   int num_scale_frames = 8;
   std::optional<int> reserved_slots = {};  // never evicted; without: num_scale_frames
   int window = 64;                         // whole frames remembered besides those
-  // 0 = automatic: 1 up to 320 frames, else ceil(frames / 320); by motion where the number of
-  // frames is not known.
+  // 0 = automatic: 1 up to 320 frames, else ceil(frames / 320); windowed: 1; where the number of
+  // frames is not known, by motion of 3 % of the network picture's width.
   int keyframe_interval = 0;
   double motion_px = 0;            // above 0: keyframes by motion, mean displacement in network px
   int max_non_keyframe_gap = 100;  // by motion: a keyframe at the latest after so many
