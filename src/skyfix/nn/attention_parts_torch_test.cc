@@ -30,13 +30,13 @@ TEST(AttentionParts, TheCpusKernelAgreesWithTheExplicitWay) {
   const at::Tensor q = rows(kTokens, 1, 3), k = rows(200, 2, 3), v = rows(200, 3);
   const AttentionPart found = attend_part(q, k, v, kScale, AttentionKernel::flash);
   const AttentionPart wanted = attend_part_reference(q, k, v, kScale);
-  EXPECT_LE(largest_difference(found.out, wanted.out), 2e-6);
+  EXPECT_LE(largest_difference(found.out, wanted.out), 2e-5);
   EXPECT_LE(largest_difference(found.log_sum, wanted.log_sum), 1e-5);
   // Rows of wider tensors, as a product's thirds are.
   const at::Tensor wide = at::cat({k, v}, 1);
   const AttentionPart strided =
       attend_part(q, wide.narrow(1, 0, kHeads), wide.narrow(1, kHeads, kHeads), kScale, {});
-  EXPECT_LE(largest_difference(strided.out, wanted.out), 2e-6);
+  EXPECT_LE(largest_difference(strided.out, wanted.out), 2e-5);
 }
 
 TEST(AttentionParts, TwoPartsAreTheWhole) {
@@ -48,8 +48,8 @@ TEST(AttentionParts, TwoPartsAreTheWhole) {
                          AttentionKernel::cudnn);
     };
     const AttentionPart a = part(0, cut), b = part(cut, 200 - cut);
-    EXPECT_LE(largest_difference(merge_parts(a, b), whole.out), 2e-6) << cut;
-    EXPECT_LE(largest_difference(merge_parts(b, a), whole.out), 2e-6) << cut;
+    EXPECT_LE(largest_difference(merge_parts(a, b), whole.out), 2e-5) << cut;
+    EXPECT_LE(largest_difference(merge_parts(b, a), whole.out), 2e-5) << cut;
     EXPECT_GT(largest_difference(a.out, whole.out), 1e-3) << "a part alone is not the whole";
     EXPECT_LE(largest_difference(at::logaddexp(a.log_sum, b.log_sum), whole.log_sum), 1e-5);
   }
