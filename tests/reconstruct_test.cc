@@ -39,7 +39,7 @@ std::vector<std::string> reconstruct(const fs::path& input, const fs::path& out,
   for (std::size_t i = 0; i < more.size(); ++i) {
     // An option that is there already takes the new value.
     const auto found = std::find(arguments.begin(), arguments.end(), more[i]);
-    if (found == arguments.end()) {
+    if (found == arguments.end() || !more[i].starts_with("--")) {
       arguments.push_back(more[i]);
     } else {
       *(found + 1) = more[++i];
@@ -282,7 +282,7 @@ TEST(Reconstruct, TheUniversityWalkRunsThrough) {
   }
   // 324 frames: every second one is kept after the first three.
   EXPECT_EQ(kept, 3u + (321u + 1) / 2);
-  const Outcome evaluated = skyfix({"evaluate", (scratch / "run").string(), "--reference",
+  const Outcome evaluated = skyfix({"evaluate", "--run", (scratch / "run").string(), "--reference",
                                     (shared_folder() / "data/university/reference.json").string()});
   EXPECT_EQ(evaluated.status, 0) << evaluated.err;
   EXPECT_THAT(evaluated.out, HasSubstr("ATE"));
