@@ -64,11 +64,13 @@ GctFrameMap gct_frame_map(int width, int height, int image_size, GctFit fit) {
   if (fit == GctFit::crop) {
     map.network_width = image_size;
     map.network_height = std::min(resized_height, image_size);
-    map.offset_y = (resized_height - map.network_height) / 2;
+    const int cut = (resized_height - map.network_height) / 2;  // the smaller half
+    map.offset_y = cut;
   } else {
     map.network_width = map.network_height = image_size;
-    map.offset_x = -((image_size - resized_width) / 2);
-    map.offset_y = -((image_size - resized_height) / 2);
+    const int left = (image_size - resized_width) / 2, top = (image_size - resized_height) / 2;
+    map.offset_x = -left;
+    map.offset_y = -top;
   }
   return map;
 }
@@ -78,7 +80,7 @@ BytePicture gct_picture(const Image& rgb, const GctFrameMap& map) {
   const int width = static_cast<int>(std::lround(map.scale_x * rgb.width)),
             height = static_cast<int>(std::lround(map.scale_y * rgb.height));
   const PictureView view{rgb.pixels.data(), rgb.width, rgb.height, 3};
-  const BytePicture resized = resample(view, width, height, ResampleFilter::bicubic);
+  BytePicture resized = resample(view, width, height, ResampleFilter::bicubic);
   const int left = static_cast<int>(map.offset_x), top = static_cast<int>(map.offset_y);
   if (left >= 0 && top >= 0) {
     if (width == map.network_width && height == map.network_height) return resized;
