@@ -256,6 +256,7 @@ int run_reconstruct(ReconstructArguments arguments, const Globals& globals) {
   }
   StreamRun run = arguments.resume ? StreamRun::resume(arguments.out, setup)
                                    : StreamRun::create(arguments.out, setup);
+  options.device = device.device.get();
   options.recorded_frames = std::ssize(run.recorded());
   options.checkpoint_folder = fs::path(arguments.out) / "checkpoints";
   log::warn("units are arbitrary: nothing in a video alone says how large things are");
