@@ -69,9 +69,10 @@ TEST(CommandLine, EveryComplaintSaysWhatIsAllowedAndEndsInTheReasonCode) {
       {{"simulate", "--out", "x", "--gps-noise", "low"}, "--gps-noise: 'low' is not a number."},
       {{"bench", "match", "--repeat", "x"}, "--repeat: 'x' is not allowed; allowed is 1 to 1000."},
       {{"bench", "match", "--repeat"}, "--repeat: its value is missing."},
-      {{"export", "x", "--format", "kml"}, "'kml' is not allowed; allowed is csv, geojson, tum or"},
+      {{"export", "x", "--format", "kml"},
+       "'kml' is not allowed; allowed is csv, geojson, tum, hloc, ply, las or colmap"},
       {{"plan", "localize", "--width", "3"}, "--height is required."},
-      {{"bench"}, "a command is missing: match, memory, models or localize."},
+      {{"bench"}, "a command is missing: match, memory, stream, models, localize or frames."},
       {{"doctor", "--jsno"}, "'--jsno' is not known to doctor. Did you mean '--json'?"},
       {{"--threads", "-1", "doctor"}, "--threads: '-1' is not allowed; allowed is 0 to 1024."},
   };
