@@ -1,24 +1,16 @@
 // Merging partial attention by log-sum-exp, and rows in 8 bits. All are bound by memory: a thread
 // takes 16 bytes of the narrow side at once.
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
 #include <cuda_fp8.h>
 #include <cuda_runtime_api.h>
 
 #include "skyfix/nn/attention_kernels.h"
+#include "skyfix/nn/element.cuh"
 
 namespace skyfix::nn {
 namespace {
 
 constexpr int kThreads = 256;
 constexpr float kMostInt8 = 127.0F, kMostFp8 = 448.0F;
-
-__device__ float widened(float value) { return value; }
-__device__ float widened(__half value) { return __half2float(value); }
-__device__ float widened(__nv_bfloat16 value) { return __bfloat162float(value); }
-__device__ void narrow(float value, float* to) { *to = value; }
-__device__ void narrow(float value, __half* to) { *to = __float2half_rn(value); }
-__device__ void narrow(float value, __nv_bfloat16* to) { *to = __float2bfloat16_rn(value); }
 
 unsigned blocks_for(std::int64_t threads) {
   return static_cast<unsigned>((threads + kThreads - 1) / kThreads);

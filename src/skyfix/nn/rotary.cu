@@ -1,21 +1,13 @@
 // Rotary code, in place: a thread turns one pair of entries.
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
 #include <cuda_runtime_api.h>
 
+#include "skyfix/nn/element.cuh"
 #include "skyfix/nn/rotary_cuda.h"
 
 namespace skyfix::nn {
 namespace {
 
 constexpr int kThreads = 256;
-
-__device__ float widened(float value) { return value; }
-__device__ float widened(__half value) { return __half2float(value); }
-__device__ float widened(__nv_bfloat16 value) { return __bfloat162float(value); }
-__device__ void narrow(float value, float* to) { *to = value; }
-__device__ void narrow(float value, __half* to) { *to = __float2half_rn(value); }
-__device__ void narrow(float value, __nv_bfloat16* to) { *to = __float2bfloat16_rn(value); }
 
 // Products and sums are rounded one by one, as LibTorch's separate operators do: equal to the bit.
 template <class Element>

@@ -4,15 +4,10 @@
 #include <cassert>
 
 #include "skyfix/nn/cuda_nn.h"
+#include "skyfix/nn/element_torch.h"
 #include "skyfix/nn/layers_torch.h"
 
 namespace skyfix::nn {
-namespace {
-
-int element_of(at::ScalarType type) { return type == at::kFloat ? 0 : type == at::kHalf ? 1 : 2; }
-
-}  // namespace
-
 at::Tensor angles_by_halves(const at::Tensor& positions, std::int64_t size, double base) {
   const at::Tensor exponents = at::arange(0, size, 2, positions.options()) / double(size);
   const at::Tensor angles = positions.unsqueeze(1) * at::pow(base, exponents).reciprocal();
@@ -43,7 +38,7 @@ void rotate_heads(at::Tensor& rows, const RotaryHeads& heads, const RotaryCode& 
   work.head_size = static_cast<int>(heads.size);
   work.parts = static_cast<int>(heads.parts);
   work.neighbours = heads.neighbours;
-  work.element = element_of(rows.scalar_type());
+  work.element = element_number(rows.scalar_type());
   cuda->rotate(work);
 }
 
