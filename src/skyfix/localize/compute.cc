@@ -9,7 +9,7 @@
 #include "skyfix/base/byte_size.h"
 #include "skyfix/base/error.h"
 #include "skyfix/match/cuda_match_kernels.h"
-#include "skyfix/memory/budget.h"
+#include "skyfix/memory/budgeted_device.h"
 #include "skyfix/memory/footprint_features.h"
 #include "skyfix/memory/plan_localize.h"
 
@@ -59,10 +59,9 @@ void plan_matching(Compute& compute, const ComputeOptions& options, const Budget
   }
 }
 
-// Ledger, kernels and matcher on an opened device with its cap set.
+// Kernels and matcher on an opened device with its cap set.
 void set_up_matcher(Compute& compute, std::unique_ptr<MatchKernels> kernels,
                     const ComputeOptions& options, const Budget& budget) {
-  compute.ledger = std::make_unique<Ledger>(*compute.device, options.faults);
   compute.kernels = std::move(kernels);
   compute.budget_bytes = budget.gpu_bytes;
   PoolMatcherOptions matching;
@@ -81,28 +80,21 @@ Compute on_host_device(const ComputeOptions& options) {
   budget.context_measured = true;
   compute.device = make_host_device(budget.gpu_bytes);
   compute.description = compute.device->name();
+  compute.ledger = std::make_unique<Ledger>(*compute.device, options.faults);
   set_up_matcher(compute, make_host_match_kernels(), options, budget);
   return compute;
 }
 
 Compute on_gpu(const ComputeOptions& options) {
-  CudaDevice opened = open_cuda_device();
-  const CudaCard& card = opened.facts.card;
-  // The context was made a moment ago: what it took is the process's own.
-  const Budget budget = resolve_budget(
-      {options.gpu_bytes, options.host_bytes},
-      CardFacts{card.total_bytes, card.free_bytes > 0 ? card.free_bytes : card.total_bytes,
-                opened.facts.context_bytes, opened.facts.expandable_segments});
+  BudgetedDevice opened =
+      open_budgeted_gpu({options.gpu_bytes, options.host_bytes}, options.faults);
   Compute compute;
-  if (!options.shape) compute.notes = budget.notes;  // otherwise the plan repeats them
-  if (!opened.facts.allocator_settings.empty()) {
-    compute.notes.push_back("the allocator keeps your settings: " +
-                            opened.facts.allocator_settings);
-  }
-  compute.description = card.name;
-  opened.device->set_cap(budget.cap_bytes());
+  if (!options.shape) compute.notes = opened.budget.notes;  // otherwise the plan repeats them
+  compute.notes.insert(compute.notes.end(), opened.notes.begin(), opened.notes.end());
+  compute.description = opened.description;
   compute.device = std::move(opened.device);
-  set_up_matcher(compute, make_cuda_match_kernels(opened.facts), options, budget);
+  compute.ledger = std::move(opened.ledger);
+  set_up_matcher(compute, make_cuda_match_kernels(opened.facts), options, opened.budget);
   return compute;
 }
 
