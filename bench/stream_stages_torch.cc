@@ -8,6 +8,7 @@
 
 #include "bench/stream_benchmark.h"
 #include "skyfix/models/gct/gct_torch.h"
+#include "skyfix/nn/element_torch.h"
 #include "skyfix/nn/picture_torch.h"
 #include "skyfix/nn/tensor_file.h"
 #include "skyfix/nn/weight_reader_torch.h"
@@ -86,11 +87,7 @@ StreamMemory filled_memory(const StreamBench& bench, const StreamBenchmarkOption
 
 at::Tensor stored_tensor(const TensorSource& source, const std::string& name) {
   const StoredTensor* stored = source.find(name);
-  if (stored == nullptr) return {};
-  const auto type = stored->type == ElementType::u8 ? at::kByte : at::kFloat;
-  at::Tensor tensor = at::empty(stored->shape, type);
-  std::copy(stored->bytes.begin(), stored->bytes.end(), static_cast<std::byte*>(tensor.data_ptr()));
-  return tensor;
+  return stored == nullptr ? at::Tensor() : nn::copy_of(*stored);
 }
 
 StreamDeviation deviation(const std::string& what, const at::Tensor& found,

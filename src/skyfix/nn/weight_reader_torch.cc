@@ -9,6 +9,7 @@
 #include "skyfix/base/error.h"
 #include "skyfix/base/parallel.h"
 #include "skyfix/memory/cuda_library.h"
+#include "skyfix/nn/element_torch.h"
 #include "skyfix/nn/synthetic_weights.h"
 
 namespace skyfix::nn {
@@ -16,43 +17,15 @@ namespace {
 
 constexpr std::size_t kNamesListed = 20;
 
-at::ScalarType stored_type(ElementType type) {
-  switch (type) {
-    case ElementType::f64:
-      return at::kDouble;
-    case ElementType::f32:
-      return at::kFloat;
-    case ElementType::f16:
-      return at::kHalf;
-    case ElementType::bf16:
-      return at::kBFloat16;
-    case ElementType::i64:
-      return at::kLong;
-    case ElementType::i32:
-      return at::kInt;
-    case ElementType::i16:
-      return at::kShort;
-    case ElementType::i8:
-      return at::kChar;
-    case ElementType::u8:
-      return at::kByte;
-    case ElementType::boolean:
-      return at::kBool;
-  }
-  return at::kFloat;
-}
-
 // The file's bytes as a tensor; nothing is copied unless they are not aligned for their type.
 at::Tensor view_of(const StoredTensor& stored) {
-  const at::TensorOptions type = at::dtype(stored_type(stored.type));
+  const at::TensorOptions type = at::dtype(scalar_type_of(stored.type));
   void* bytes = const_cast<std::byte*>(stored.bytes.data());
   if (stored.bytes.empty()) return at::empty(stored.shape, type);
   if (reinterpret_cast<std::uintptr_t>(bytes) % element_bytes(stored.type) == 0) {
     return at::from_blob(bytes, stored.shape, type);
   }
-  at::Tensor copy = at::empty(stored.shape, type);
-  std::copy_n(stored.bytes.data(), stored.bytes.size(), static_cast<std::byte*>(copy.data_ptr()));
-  return copy;
+  return copy_of(stored);
 }
 
 void list_names(std::string& text, std::string_view what, const std::vector<std::string>& names) {

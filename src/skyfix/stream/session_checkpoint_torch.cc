@@ -7,6 +7,7 @@
 #include "skyfix/base/error.h"
 #include "skyfix/base/hash.h"
 #include "skyfix/memory/torch_errors.h"
+#include "skyfix/nn/element_torch.h"
 #include "skyfix/nn/tensor_file.h"
 #include "skyfix/stream/session_state_torch.h"
 
@@ -26,21 +27,6 @@ ElementType type_of(at::ScalarType type) {
       return ElementType::bf16;
     default:
       return ElementType::u8;
-  }
-}
-
-at::ScalarType scalar_type_of(const StoredTensor& tensor) {
-  switch (tensor.type) {
-    case ElementType::f32:
-      return at::kFloat;
-    case ElementType::f16:
-      return at::kHalf;
-    case ElementType::bf16:
-      return at::kBFloat16;
-    case ElementType::u8:
-      return at::kByte;
-    default:
-      throw Error(Reason::bad_run, "the checkpoint's " + tensor.name + " is of another type");
   }
 }
 
@@ -77,8 +63,10 @@ class Tensors {
 at::Tensor read(const TensorSource& source, const std::string& name) {
   const StoredTensor* stored = source.find(name);
   if (stored == nullptr) throw Error(Reason::bad_run, "the checkpoint lacks " + name);
-  at::Tensor tensor = at::empty(stored->shape, scalar_type_of(*stored));
-  std::copy(stored->bytes.begin(), stored->bytes.end(), static_cast<std::byte*>(tensor.data_ptr()));
+  at::Tensor tensor = nn::copy_of(*stored);
+  if (type_of(tensor.scalar_type()) != stored->type) {
+    throw Error(Reason::bad_run, "the checkpoint's " + name + " is of another type");
+  }
   return tensor;
 }
 

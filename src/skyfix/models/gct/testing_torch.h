@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 
+#include "skyfix/nn/element_torch.h"
 #include "skyfix/nn/tensor_file.h"
 
 namespace skyfix::gct {
@@ -34,12 +35,7 @@ inline std::filesystem::path golden_file(const std::string& name) {
 inline at::Tensor stored_tensor(const TensorSource& source, const std::string& name) {
   const StoredTensor* stored = source.find(name);
   if (stored == nullptr) throw std::runtime_error("no golden " + name);
-  const at::ScalarType type = stored->type == ElementType::f32   ? at::kFloat
-                              : stored->type == ElementType::i32 ? at::kInt
-                                                                 : at::kByte;
-  at::Tensor copy = at::empty(stored->shape, type);
-  std::copy(stored->bytes.begin(), stored->bytes.end(), static_cast<std::byte*>(copy.data_ptr()));
-  return copy;
+  return nn::copy_of(*stored);
 }
 
 // A fixture. `open` before anything else; false: the test is skipped or has failed.
